@@ -1,0 +1,237 @@
+//! Facts about a run, as they are stored, and what the hands report them through.
+//!
+//! Main types: [`Event`] (stored, numbered) and [`Progress`] (never stored). A format of the record:
+//! fields are only ever added, and `FORMAT` is raised when an old reader would misread a new record.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::{ModelName, RunId, StepId, ToolName};
+
+/// Version of the record's format.
+pub const FORMAT: u32 = 1;
+
+/// One stored fact.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Position in the run, from 1, without gaps. Order comes from here, never from clocks.
+    pub seq: u64,
+    /// When it was recorded: milliseconds since the Unix epoch.
+    pub at: u64,
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Fact {
+    RunStarted {
+        format: u32,
+        run: RunId,
+        workflow: String,
+        /// The text of the workflow file, so that the record needs no file.
+        text: String,
+        /// The folder that paths in tool definitions are relative to.
+        base: String,
+        tools: Value,
+        inputs: Map<String, Value>,
+        model: ModelName,
+    },
+    PlanReady {
+        /// The plan in its JSON form.
+        plan: Value,
+        /// Repairs that were made to a model's reply.
+        repairs: Vec<String>,
+    },
+    StepStarted {
+        step: StepId,
+        attempt: u32,
+    },
+    AttemptInterrupted {
+        step: StepId,
+        attempt: u32,
+    },
+    ModelAsked {
+        /// Missing for a call that plans.
+        step: Option<StepId>,
+        model: ModelName,
+        /// Hash of the whole request.
+        request: String,
+        /// The messages that are not in the step's conversation already: its own instruction, or a
+        /// repair turn.
+        new: Vec<Value>,
+    },
+    ModelAnswered {
+        step: Option<StepId>,
+        answer: Value,
+        usage: Usage,
+    },
+    ToolCalled {
+        step: StepId,
+        tool: ToolName,
+        args: Map<String, Value>,
+    },
+    ToolReturned {
+        step: StepId,
+        tool: ToolName,
+        result: Value,
+    },
+    StepSucceeded {
+        step: StepId,
+        /// Missing where the result is that of the step's last `tool_returned`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+    },
+    StepFailed {
+        step: StepId,
+        failure: Failure,
+    },
+    RetryScheduled {
+        step: StepId,
+        attempt: u32,
+        delay_ms: u64,
+    },
+    StepCancelled {
+        step: StepId,
+        reason: CancelReason,
+    },
+    BudgetReached {
+        limit: String,
+        allowed: u64,
+    },
+    RunFinished {
+        outcome: Outcome,
+    },
+}
+
+/// Why a step was cancelled. Only the first two let a run succeed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelReason {
+    /// Its `when` is false.
+    ConditionFalse,
+    /// It reads the result of a step that was cancelled because a condition is false.
+    InputCancelled(StepId),
+    /// It depends on a step that failed, or that was cancelled after a failure.
+    DependencyFailed(StepId),
+    /// The run was stopped.
+    Stopped,
+}
+
+impl CancelReason {
+    /// Whether a run in which this happened may still succeed.
+    pub fn is_benign(&self) -> bool {
+        matches!(self, Self::ConditionFalse | Self::InputCancelled(_))
+    }
+}
+
+impl std::fmt::Display for CancelReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::ConditionFalse => f.write_str("condition is false"),
+            Self::InputCancelled(step) => write!(f, "step {step}, whose result it reads, was cancelled"),
+            Self::DependencyFailed(step) => write!(f, "step {step} failed"),
+            Self::Stopped => f.write_str("the run was stopped"),
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Outcome {
+    /// Every step is done or was cancelled by a condition. The result is that of the last step done.
+    Succeeded { result: Value },
+    /// At least one step failed.
+    Failed { failure: Failure },
+    /// Stopped short, to go on later: a budget is used up.
+    Stopped { reason: String },
+    /// A signal ended it.
+    Interrupted { signal: String },
+}
+
+/// Why a step or a run failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// What happened, for a person: one sentence or more, the first one enough by itself.
+    pub message: String,
+    /// Whether trying again later may help.
+    pub transient: bool,
+    /// How long the other side asks to wait, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Failure {
+    /// A failure that trying again will not mend.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), transient: false, retry_after_ms: None }
+    }
+
+    /// A failure that may pass.
+    pub fn transient(kind: FailureKind, message: impl Into<String>, retry_after: Option<Duration>) -> Self {
+        let retry_after_ms = retry_after.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
+        Self { kind, message: message.into(), transient: true, retry_after_ms }
+    }
+}
+
+/// What failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// A tool said no, or could not be started.
+    Tool,
+    /// The time allowed for an attempt, or for the run, was over.
+    Timeout,
+    /// The model answered, but not with what was needed, however often it was told.
+    Model,
+    /// The provider could not be reached, refused, or is out of quota.
+    Provider,
+    /// A template or a reference could not be resolved with the results there are.
+    Input,
+}
+
+/// Tokens of one model call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+    /// Of the input, how many came from the provider's prompt cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+/// What is shown while it happens and never stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// A piece of a tool's output.
+    ToolOutput { step: StepId, text: String },
+    /// A piece of a model's text.
+    ModelText { step: Option<StepId>, text: String },
+}
+
+/// What the hands report through: the fact is stored before the call returns.
+#[async_trait]
+pub trait Sink: Send + Sync {
+    /// Stores a fact. An error means it was not stored, and nothing further may be done.
+    async fn record(&self, fact: Fact) -> Result<(), RecordError>;
+
+    /// Shows something that is not stored.
+    fn progress(&self, progress: Progress);
+}
+
+/// A fact that could not be stored: the run must stop.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot write the run's record: {0}")]
+pub struct RecordError(pub String);

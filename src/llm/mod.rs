@@ -1,0 +1,59 @@
+//! Large language models: one trait, one codec a wire format, one HTTP transport.
+//!
+//! Main type: [`Model`]. Knows requests and replies; knows no plan and no step. Codecs are pure.
+
+mod request;
+
+use async_trait::async_trait;
+
+pub use request::{Call, Choice, Facts, Finish, Message, NamedResult, Reply, Request, ResponseFormat};
+
+use crate::event::Usage;
+use crate::id::ModelName;
+
+/// Something that answers requests.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// The name it goes by.
+    fn name(&self) -> &ModelName;
+
+    /// Asks once. Nothing is tried again below this call.
+    async fn ask(&self, request: &Request) -> Result<Reply, ModelError>;
+}
+
+/// Why there is no reply. An empty reply is a reply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    pub kind: ModelErrorKind,
+    /// What happened, which setting matters, what to do.
+    pub message: String,
+    /// How long the provider asks to wait.
+    pub retry_after: Option<std::time::Duration>,
+}
+
+/// What kind of fault it is; decides whether it is tried again, and the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelErrorKind {
+    /// 408, 409, 425, 429, 5xx, 529, a reset, a host that does not resolve: tried again.
+    Transient,
+    /// Another refusal: a wrong key, an unknown model, out of quota, TLS.
+    Refused,
+    /// No answer within the time.
+    Timeout,
+    /// The response format was refused; ask again without.
+    FormatRefused,
+    /// The answer is not of the protocol: HTML, broken JSON, no choices.
+    Protocol,
+    /// The model does not do this (offline; a script that is over).
+    Unable,
+}
+
+/// Tokens of several calls together.
+pub fn total(usages: impl IntoIterator<Item = Usage>) -> Usage {
+    usages.into_iter().fold(Usage::default(), |sum, usage| Usage {
+        input: sum.input + usage.input,
+        output: sum.output + usage.output,
+        cached: sum.cached + usage.cached,
+    })
+}

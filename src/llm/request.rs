@@ -1,0 +1,109 @@
+//! What a model is asked and what it answers, in no provider's words.
+//!
+//! Main types: [`Request`] and [`Reply`]. Plain data; the codecs turn them into wire formats.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::event::Usage;
+use crate::id::{StepId, ToolName};
+use crate::spec::ToolSpec;
+
+/// One question to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    pub messages: Vec<Message>,
+    /// The tools the model is shown, in file order: the same in every request of a run.
+    pub tools: Vec<ToolSpec>,
+    pub choice: Choice,
+    /// The shape the text must have.
+    pub format: Option<ResponseFormat>,
+    pub temperature: Option<f64>,
+    pub max_tokens: Option<u64>,
+    pub seed: Option<i64>,
+    /// Longest time to wait for the answer.
+    pub timeout: Option<std::time::Duration>,
+    /// The same question as structure, for a model that does not read prompts. Not sent.
+    pub facts: Facts,
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    System { text: String },
+    User { text: String },
+    Assistant { text: String, calls: Vec<Call> },
+    Tool { call: String, name: ToolName, text: String },
+}
+
+/// A model's wish to call a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    pub id: String,
+    pub name: ToolName,
+    /// The arguments as the model wrote them: JSON text, perhaps broken.
+    pub arguments: String,
+}
+
+/// What the model has to do with the tools it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Answer in text.
+    None,
+    /// Call this one.
+    Tool(ToolName),
+}
+
+/// A JSON Schema the text of the answer is asked to fit; not strict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResponseFormat {
+    /// A name for the provider: letters, digits, `_`.
+    pub name: String,
+    pub schema: Value,
+}
+
+/// What is asked, as structure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Facts {
+    /// Write a plan for the task with these tools.
+    Plan { task: String, tools: Vec<ToolSpec> },
+    /// Fill in the arguments of a tool.
+    Arguments { tool: ToolSpec, inputs: Map<String, Value>, results: Vec<NamedResult> },
+    /// Write text: `results` are all earlier ones, `of` the ids an aggregate names.
+    Text { task: Option<String>, description: String, results: Vec<NamedResult>, of: Option<Vec<StepId>> },
+}
+
+/// The result of an earlier step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedResult {
+    pub step: StepId,
+    /// The step's description.
+    pub title: String,
+    /// The tool that gave it; missing for a model's text.
+    pub tool: Option<ToolName>,
+    pub value: Value,
+}
+
+/// What a model answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The text; empty where there is none.
+    pub text: String,
+    pub calls: Vec<Call>,
+    pub finish: Finish,
+    pub usage: Usage,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It had said everything, or called a tool.
+    #[default]
+    Stop,
+    /// The answer was cut at the token limit.
+    Length,
+    /// The provider held it back, or the model declined.
+    Refused,
+}
