@@ -51,7 +51,8 @@ fn cases() -> Vec<Case> {
         let expected = fs::read_to_string(path.with_extension("expect")).unwrap();
         let expected = expected.lines().filter(|line| !line.trim().is_empty()).map(|line| {
             let mut words = line.split_whitespace();
-            let (place, _severity, code) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+            let (place, _severity, code) =
+                (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
             let (line, column) = place.split_once(':').unwrap_or((place, ""));
             (line.parse().ok(), column.parse().ok(), Code::from_name(code).unwrap())
         });
@@ -91,9 +92,43 @@ fn every_mistake_of_the_cases_that_reading_can_find_is_found_and_no_other() {
                     && column.is_none_or(|column| column == found.column)
             };
             let index = left.iter().position(fits);
-            let index = index.unwrap_or_else(|| panic!("{}: no {code} at {line:?}:{column:?} in {left:#?}", case.name));
+            let index = index
+                .unwrap_or_else(|| panic!("{}: no {code} at {line:?}:{column:?} in {left:#?}", case.name));
             left.remove(index);
         }
         assert!(left.is_empty(), "{}: {left:#?}", case.name);
     }
+}
+
+/// Mistakes that a JSON Schema of the file can see.
+const SHAPE: &[Code] = &[
+    Code::UnknownKey,
+    Code::MissingKey,
+    Code::WrongType,
+    Code::InvalidValue,
+    Code::KeyNotForType,
+    Code::ConflictingKeys,
+    Code::EmptySequence,
+    Code::InvalidDuration,
+    Code::InvalidId,
+];
+
+#[test]
+fn the_schema_and_the_reading_agree_about_every_case() {
+    let schema = jsonschema::validator_for(&document::schema::workflow()).unwrap();
+    let mut refused = 0;
+    for case in cases() {
+        let Ok(source) = document::source_from_bytes("case.yaml", case.bytes) else { continue };
+        let (Some(tree), syntax) = document::tree(&source) else { continue };
+        if !syntax.is_empty() {
+            continue;
+        }
+        let value = tree.to_json();
+        let shape = case.expected.iter().any(|(_, _, code)| SHAPE.contains(code));
+        let errors: Vec<String> =
+            schema.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(!errors.is_empty(), shape, "{}: {errors:#?}", case.name);
+        refused += usize::from(shape);
+    }
+    assert!(refused >= 8, "only {refused} cases had a mistake of shape");
 }

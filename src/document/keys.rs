@@ -11,6 +11,10 @@ pub struct Table {
     /// What the mapping is, for messages: "a step".
     pub what: &'static str,
     pub keys: &'static [Key],
+    /// Keys of which the mapping must have at least one; empty for no such rule.
+    pub any_of: &'static [&'static str],
+    /// Keys that exclude each other.
+    pub not_both: &'static [&'static str],
     /// Keys that later versions will have.
     pub later: &'static [&'static str],
 }
@@ -42,8 +46,12 @@ pub enum Shape {
     Number(f64),
     Id,
     Ids,
-    /// A list of strings; the flag says whether it must hold one.
-    Texts(bool),
+    /// The same, and at least one.
+    SomeIds,
+    /// Names of environment variables.
+    EnvNames,
+    /// A program and its arguments.
+    Command,
     /// Names with strings.
     TextMap,
     /// A mapping with any keys.
@@ -53,14 +61,16 @@ pub enum Shape {
     Any,
     /// A mapping with the keys of a table.
     Table(&'static Table),
-    /// Names, each with a mapping of a table.
-    Named(&'static Table),
+    /// Names, each with a tool.
+    Tools,
     /// A model's name, or a mapping.
     Model,
     /// Declared inputs.
     Inputs,
-    /// Steps; the flag says whether they are a plan.
-    Steps(bool),
+    /// Steps, of a file or of a plan.
+    Steps {
+        plan: bool,
+    },
 }
 
 impl Table {
@@ -107,22 +117,24 @@ pub static FILE: Table = Table {
         key("inputs", Shape::Inputs, "Declared parameters of the workflow, by name."),
         key(
             "env",
-            Shape::Texts(false),
+            Shape::EnvNames,
             "Environment variables this file may read; their values are masked in results.",
         ),
-        key("tools", Shape::Named(&TOOL), "Declared tools, by name."),
+        key("tools", Shape::Tools, "Declared tools, by name."),
         key("limits", Shape::Table(&LIMITS), "Bounds of a run."),
         key(
             "workflow_sequence",
-            Shape::Steps(false),
+            Shape::Steps { plan: false },
             "The steps, in order. Without them the model plans the task.",
         ),
         key(
             "steps",
-            Shape::Steps(true),
+            Shape::Steps { plan: true },
             "The steps of a plan, as a model writes them; `type` is `tool_call` unless given.",
         ),
     ],
+    any_of: &[],
+    not_both: &["workflow_sequence", "steps"],
     later: &["mcp_servers", "permissions", "workspace", "replan", "verify"],
 };
 
@@ -141,6 +153,8 @@ pub static MODEL: Table = Table {
         ),
         key("timeout", Shape::Duration, "The longest time of one request: `60s`."),
     ],
+    any_of: &[],
+    not_both: &[],
     later: &[],
 };
 
@@ -162,6 +176,8 @@ pub static LIMITS: Table = Table {
             "Longest output of a tool that is kept, in bytes; 4 MiB unless given.",
         ),
     ],
+    any_of: &[],
+    not_both: &[],
     later: &[],
 };
 
@@ -190,13 +206,15 @@ pub static TOOL: Table = Table {
         key("sql", Shape::Table(&SQL), "A query on a SQLite database; `:name` stands for an argument."),
         key(
             "command",
-            Shape::Texts(true),
+            Shape::Command,
             "A program and its arguments, never a shell line; the arguments of the call also arrive as JSON on standard input.",
         ),
         key("http", Shape::Table(&HTTP), "An HTTP request."),
         key("builtin", Shape::Text, "The name of a built-in tool."),
         key("with", Shape::Object, "Arguments that are fixed for a built-in tool."),
     ],
+    any_of: &[],
+    not_both: &[],
     later: &[],
 };
 
@@ -208,6 +226,8 @@ pub static SQL: Table = Table {
         key("init", Shape::Text, "A script that makes a database in memory, relative to the workflow file."),
         required("query", Shape::Text, "The query; `:name` stands for an argument. Never a template."),
     ],
+    any_of: &["database", "init"],
+    not_both: &[],
     later: &[],
 };
 
@@ -230,6 +250,8 @@ pub static HTTP: Table = Table {
         key("json", Shape::Any, "The body, sent as JSON."),
         key("body", Shape::Text, "The body, sent as text."),
     ],
+    any_of: &[],
+    not_both: &["json", "body"],
     later: &[],
 };
 
@@ -258,7 +280,7 @@ pub static STEP: Table = Table {
         of(
             &[StepType::Aggregate],
             "inputs",
-            Shape::Ids,
+            Shape::SomeIds,
             "The ids of the steps whose results are put together.",
         ),
         key("depends_on", Shape::Ids, "The ids of the steps to wait for, instead of all steps above."),
@@ -276,6 +298,8 @@ pub static STEP: Table = Table {
             "JSON Schema that the result must fit.",
         ),
     ],
+    any_of: &[],
+    not_both: &[],
     later: &["approval", "verify", "expect", "for_each", "tools", "max_turns"],
 };
 
@@ -287,6 +311,8 @@ pub static RETRY: Table = Table {
         key("delay", Shape::Duration, "The first pause; it doubles each time. `1s` unless given."),
         key("max_delay", Shape::Duration, "The longest pause. `30s` unless given."),
     ],
+    any_of: &[],
+    not_both: &[],
     later: &[],
 };
 

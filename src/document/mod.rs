@@ -10,6 +10,7 @@ mod merge;
 pub mod node;
 mod path;
 mod scalar;
+pub mod schema;
 mod syntax;
 mod types;
 mod yaml;
