@@ -61,8 +61,7 @@ mod tests {
 
     fn wait(headers: &[(&str, &'static str)]) -> Option<Duration> {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
-        let header =
-            |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
         Answer::new(429, header, now, Vec::new()).retry_after
     }
 
@@ -92,14 +91,9 @@ mod tests {
             wait(&[("retry-after", "7"), ("retry-after-ms", "250")]),
             Some(Duration::from_millis(250))
         );
-        assert_eq!(
-            wait(&[("retry-after", "7"), ("retry-after-ms", "soon")]),
-            Some(Duration::from_secs(7))
-        );
-        let skewed = [
-            ("date", "Sun, 06 Nov 2094 08:49:37 GMT"),
-            ("retry-after", "Sun, 06 Nov 2094 08:49:47 GMT"),
-        ];
+        assert_eq!(wait(&[("retry-after", "7"), ("retry-after-ms", "soon")]), Some(Duration::from_secs(7)));
+        let skewed =
+            [("date", "Sat, 06 Nov 2094 08:49:37 GMT"), ("retry-after", "Sat, 06 Nov 2094 08:49:47 GMT")];
         assert_eq!(wait(&skewed), Some(Duration::from_secs(10)));
     }
 }

@@ -140,8 +140,8 @@ pub fn resolve(
     };
 
     let endpoint = Endpoint { provider, model: model.to_owned(), base_url: base, from, key: None };
-    let by_person = environment
-        .is_some_and(|parsed| parsed.is_ok_and(|url| url.origin() == endpoint.base_url.origin()));
+    let by_person =
+        environment.is_some_and(|parsed| parsed.is_ok_and(|url| url.origin() == endpoint.base_url.origin()));
     let trusted = endpoint.is_own() || by_person || is_loopback(&endpoint.base_url);
     let key = provider.key_variable.and_then(set).filter(|_| trusted).map(Secret::new);
     if key.is_none() && provider.key_required && endpoint.is_own() {
@@ -251,9 +251,8 @@ mod tests {
     use super::*;
 
     fn endpoint(name: &str, base: Option<&str>, env: &[(&str, &str)]) -> Result<Endpoint, String> {
-        let env = |wanted: &str| {
-            env.iter().find(|(name, _)| *name == wanted).map(|(_, value)| (*value).to_owned())
-        };
+        let env =
+            |wanted: &str| env.iter().find(|(name, _)| *name == wanted).map(|(_, value)| (*value).to_owned());
         resolve(&ModelName::new(name), base, &env).map_err(|error| {
             assert_eq!(error.kind, ModelErrorKind::Refused);
             error.message
@@ -282,7 +281,10 @@ mod tests {
         let query = Some("https://x.test/a/chat/completions?api-version=1");
         let kept = "https://x.test/a/chat/completions?api-version=1".to_owned();
         assert_eq!(address("openai/m", query, &[]), (kept, None));
-        assert_eq!(endpoint("openrouter/meta/llama", None, &[("OPENROUTER_API_KEY", "k")]).unwrap().model, "meta/llama");
+        assert_eq!(
+            endpoint("openrouter/meta/llama", None, &[("OPENROUTER_API_KEY", "k")]).unwrap().model,
+            "meta/llama"
+        );
     }
 
     #[test]
@@ -349,7 +351,12 @@ mod tests {
         let key = ("OPENAI_API_KEY", "sk-12345678");
         let base = Some("http://user:password@127.0.0.1:9/v1?key=hidden");
         let found = endpoint("openai/m", base, &[key]).unwrap();
-        let shown = format!("{} {:?} {}", found.address_setting(), found.key, found.quote("a sk-12345678\u{1b}[2J b"));
+        let shown = format!(
+            "{} {:?} {}",
+            found.address_setting(),
+            found.key,
+            found.quote("a sk-12345678\u{1b}[2J b")
+        );
         for secret in ["password", "hidden", "sk-1234", "\u{1b}"] {
             assert!(!shown.contains(secret), "{shown}");
         }

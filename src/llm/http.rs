@@ -56,7 +56,8 @@ impl Transport {
         let until = now.checked_add(deadline).unwrap_or_else(|| now + Duration::from_secs(1 << 30));
         let late = |_| late(endpoint, deadline);
         let sending = self.client.post(url).body(body).send();
-        let response = timeout_at(until, sending).await.map_err(late)?.map_err(|error| sent(endpoint, &error))?;
+        let response =
+            timeout_at(until, sending).await.map_err(late)?.map_err(|error| sent(endpoint, &error))?;
 
         let status = response.status().as_u16();
         let headers = response.headers().clone();
@@ -142,7 +143,8 @@ fn late(endpoint: &Endpoint, deadline: Duration) -> ModelError {
 
 /// Why a request got no answer.
 fn sent(endpoint: &Endpoint, error: &reqwest::Error) -> ModelError {
-    let (host, setting, reason) = (endpoint.host(), endpoint.address_setting(), endpoint.quote(&root_cause(error)));
+    let (host, setting, reason) =
+        (endpoint.host(), endpoint.address_setting(), endpoint.quote(&root_cause(error)));
     if is_tls(error) {
         let message = format!(
             "cannot speak TLS with {host} ({reason}); {setting}: check it, and whether the server wants \

@@ -138,7 +138,9 @@ fn content(content: Option<&Value>) -> (String, bool) {
         let refusal = part.get("refusal").and_then(Value::as_str);
         declined |= refusal.is_some();
         // Other kinds of parts (thoughts, images) are not the answer.
-        text.push_str(part.as_str().or(part.get("text").and_then(Value::as_str)).or(refusal).unwrap_or_default());
+        text.push_str(
+            part.as_str().or(part.get("text").and_then(Value::as_str)).or(refusal).unwrap_or_default(),
+        );
     }
     (text, declined)
 }

@@ -121,7 +121,8 @@ impl Said {
         }
         if asked && (self.has_code(LENGTH_CODES) || says(LENGTH_SIGNS)) || status == 413 {
             let what = format!("cannot read a conversation this long ({status}){words}");
-            let advice = "lower `limits.max_result_chars`, or name a model with a larger context with --model";
+            let advice =
+                "lower `limits.max_result_chars`, or name a model with a larger context with --model";
             return (Refused, format!("{what}; {advice}"));
         }
         if self.has_code(&["model_not_found", "model_not_supported"]) || status == 404 {

