@@ -2,10 +2,12 @@
 //!
 //! Main type: [`Model`]. Knows requests and replies; knows no plan and no step. Codecs are pure.
 
+mod offline;
 mod request;
 
 use async_trait::async_trait;
 
+pub use offline::Offline;
 pub use request::{Call, Choice, Facts, Finish, Message, NamedResult, Reply, Request, ResponseFormat};
 
 use crate::event::Usage;
