@@ -92,10 +92,14 @@ impl Program {
 
     fn not_started(&self, error: &io::Error) -> ToolFault {
         let workspace = &self.surroundings.workspace;
-        let program = place(&self.name, if self.name.contains('/') { &self.surroundings.base } else { Path::new("") });
+        let program =
+            place(&self.name, if self.name.contains('/') { &self.surroundings.base } else { Path::new("") });
         match error.kind() {
             io::ErrorKind::NotFound if !workspace.as_os_str().is_empty() && !workspace.is_dir() => {
-                ToolFault::permanent(format!("the folder to run {program} in is missing: {}", workspace.display()))
+                ToolFault::permanent(format!(
+                    "the folder to run {program} in is missing: {}",
+                    workspace.display()
+                ))
             }
             io::ErrorKind::NotFound if self.name.contains('/') => ToolFault::permanent(format!(
                 "there is no program {program}, or the interpreter its first line names is missing"
@@ -132,7 +136,8 @@ impl Tool for Program {
 
     async fn call(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Value, ToolFault> {
         let command = self.command(args)?;
-        let mut input = serde_json::to_vec(args).unwrap_or_else(|error| panic!("bug: JSON is no JSON: {error}"));
+        let mut input =
+            serde_json::to_vec(args).unwrap_or_else(|error| panic!("bug: JSON is no JSON: {error}"));
         input.push(b'\n');
         let bounds = Bounds {
             timeout: context.timeout,

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
-use super::url::percent_encode;
+use crate::template::percent_encode;
 
 /// What stands where a secret stood.
 const MASK: &str = "***";

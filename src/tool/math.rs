@@ -53,7 +53,9 @@ impl Operation {
     fn spec(self) -> ToolSpec {
         let (name, description, a, b) = match self {
             Self::Add => ("add", "Add two numbers: a + b", "first summand", "second summand"),
-            Self::Subtract => ("subtract", "Subtract b from a: a - b", "what b is taken from", "what is taken"),
+            Self::Subtract => {
+                ("subtract", "Subtract b from a: a - b", "what b is taken from", "what is taken")
+            }
             Self::Multiply => ("multiply", "Multiply two numbers: a * b", "first factor", "second factor"),
             Self::Divide => ("divide", "Divide a by b: a / b", "dividend", "divisor, not zero"),
             Self::Power => ("power", "Raise a to the power of b: a ^ b", "base", "exponent"),
@@ -114,7 +116,9 @@ fn number(args: &Map<String, Value>, name: &str) -> Result<f64, ToolFault> {
     match args.get(name) {
         Some(Value::Number(number)) => match number.as_f64() {
             Some(value) if value.is_finite() => Ok(value),
-            _ => Err(ToolFault::permanent(format!("{number} is too large for a 64-bit floating-point number"))),
+            _ => {
+                Err(ToolFault::permanent(format!("{number} is too large for a 64-bit floating-point number")))
+            }
         },
         Some(other) => Err(ToolFault::permanent(format!("`{name}` is {other}, not a number"))),
         None => Err(ToolFault::permanent(format!("the argument `{name}` is missing"))),

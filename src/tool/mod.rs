@@ -7,14 +7,15 @@ mod builtin;
 mod catalog;
 mod command;
 mod declared;
+mod exchange;
 mod form;
 mod http;
 mod mask;
 mod math;
 mod output;
 mod process;
+mod rows;
 mod sql;
-mod url;
 
 use std::time::Duration;
 

@@ -67,6 +67,15 @@ impl Capture {
         self.left_out() > 0
     }
 
+    /// Whether what was kept is UTF-8, but for characters that were cut.
+    pub(super) fn is_utf8(&self) -> bool {
+        let cut = self.is_cut();
+        // A ring that has wrapped is not in order; its head is evidence enough.
+        let parts =
+            if cut { vec![self.head.clone()] } else { vec![[&self.head[..], &self.tail[..]].concat()] };
+        parts.iter().all(|part| std::str::from_utf8(&part[..part.len() - unfinished(part)]).is_ok())
+    }
+
     /// The bytes, if none was left out.
     pub(super) fn whole(self) -> Option<Vec<u8>> {
         if self.is_cut() {
@@ -235,7 +244,10 @@ mod tests {
     fn what_must_be_json_and_is_not_is_a_fault() {
         let fault = value(captured("oops", 100), Output::Json, "the output of `x`", &Mask::default());
         let message = fault.expect_err("is no JSON").message;
-        assert!(message.starts_with("the output of `x` is not JSON: ") && message.ends_with("oops"), "{message}");
+        assert!(
+            message.starts_with("the output of `x` is not JSON: ") && message.ends_with("oops"),
+            "{message}"
+        );
         let fault = value(captured("[1,2,3,4]", 4), Output::Json, "the output of `x`", &Mask::default());
         assert!(fault.expect_err("is cut").message.contains("9 bytes"));
     }
