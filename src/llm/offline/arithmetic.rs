@@ -260,7 +260,9 @@ fn tool_name(operator: Operator) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::{Just, ProptestConfig, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
+    use proptest::prelude::{
+        Just, ProptestConfig, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest,
+    };
     use serde_json::{Value, json};
 
     use super::plan;
