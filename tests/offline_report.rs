@@ -1,6 +1,8 @@
 //! The shipped weekly report, answered by the offline model over the shipped figures: the queries are
 //! those of the file, the arguments and texts those of the model. Needs no executor.
 
+#![expect(clippy::unwrap_used, reason = "a test's own steps may fail loudly")]
+
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
