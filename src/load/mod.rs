@@ -18,6 +18,7 @@ mod tools;
 mod trail;
 
 pub use inputs::{Bound, bind_inputs};
+pub use models::Provider;
 
 use self::graph::Order;
 use self::lower::Checked;
@@ -39,6 +40,8 @@ pub struct Scope {
     pub tools: Vec<ToolSpec>,
     /// Tools in scope only where something names them: the other built-ins.
     pub named: Vec<ToolSpec>,
+    /// The providers of models there are; none where that is not to be checked.
+    pub providers: Vec<Provider>,
     /// Names of the environment variables that are set, as far as providers need them; `None` where
     /// that does not matter.
     pub credentials: Option<Vec<String>>,
@@ -142,6 +145,7 @@ fn drop_sections(document: &Document, repairs: &mut Vec<String>) {
         ("env", !document.env.is_empty()),
         ("model", !document.model.is_missing()),
         ("system", !document.system.is_missing()),
+        ("limits", !document.limits.is_empty()),
     ];
     for (key, _) in sections.into_iter().filter(|(_, there)| *there) {
         repairs.push(format!("dropped `{key}`"));
