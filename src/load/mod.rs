@@ -45,6 +45,10 @@ pub struct Scope {
     /// Names of the environment variables that are set, as far as providers need them; `None` where
     /// that does not matter.
     pub credentials: Option<Vec<String>>,
+    /// The task a model was given to plan: literals in it are the author's.
+    pub task: Option<String>,
+    /// Values of the inputs, as a model's plan may hold them.
+    pub inputs: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What came of a text.
