@@ -3,6 +3,7 @@
 //! Knows syntax and the shape of the format; does not know whether names point anywhere.
 
 pub mod node;
+pub mod reply;
 mod types;
 
 pub use types::{
