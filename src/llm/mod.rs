@@ -8,7 +8,6 @@ use async_trait::async_trait;
 
 pub use request::{Call, Choice, Facts, Finish, Message, NamedResult, Reply, Request, ResponseFormat};
 
-use crate::event::Usage;
 use crate::id::ModelName;
 
 /// Something that answers requests.
@@ -47,13 +46,4 @@ pub enum ModelErrorKind {
     Protocol,
     /// The model does not do this (offline; a script that is over).
     Unable,
-}
-
-/// Tokens of several calls together.
-pub fn total(usages: impl IntoIterator<Item = Usage>) -> Usage {
-    usages.into_iter().fold(Usage::default(), |sum, usage| Usage {
-        input: sum.input + usage.input,
-        output: sum.output + usage.output,
-        cached: sum.cached + usage.cached,
-    })
 }
