@@ -14,6 +14,7 @@ pub mod load;
 pub mod run;
 pub mod source;
 pub mod spec;
+pub mod step;
 pub mod template;
 pub mod tool;
 pub mod workflow;
