@@ -10,7 +10,9 @@ mod graph;
 mod inputs;
 mod lower;
 mod models;
+mod plans;
 mod references;
+mod reply;
 mod security;
 mod steps;
 mod templates;
@@ -18,6 +20,8 @@ mod tools;
 mod trail;
 
 pub use inputs::{Bound, bind_inputs};
+
+use serde_json::{Map, Value};
 
 use self::graph::Order;
 use self::lower::Checked;
@@ -42,6 +46,10 @@ pub struct Scope {
     /// Names of the environment variables that are set, as far as providers need them; `None` where
     /// that does not matter.
     pub credentials: Option<Vec<String>>,
+    /// For a model's plan: the task it is for, as the model was given it.
+    pub task: Option<String>,
+    /// For a model's plan: the values of the inputs.
+    pub inputs: Map<String, Value>,
 }
 
 /// What came of a text.
@@ -55,8 +63,11 @@ pub struct Loaded {
     pub repairs: Vec<String>,
 }
 
-/// Reads and checks a text.
+/// Reads and checks a text: a file, or a model's reply, which is JSON with honest repairs.
 pub fn load(source: &Source, scope: &Scope, origin: Origin) -> Loaded {
+    if origin == Origin::Model {
+        return reply::load(source, scope);
+    }
     let (document, mut diagnostics) = read(source);
     let mut loaded = match document {
         Some(document) => check(source, &document, scope, origin),
