@@ -7,10 +7,12 @@
 pub mod diagnostic;
 pub mod document;
 pub mod event;
+pub mod executor;
 pub mod id;
 pub mod journal;
 pub mod llm;
 pub mod load;
+pub mod planner;
 pub mod run;
 pub mod source;
 pub mod spec;

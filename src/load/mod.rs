@@ -20,6 +20,7 @@ mod tools;
 mod trail;
 
 pub use inputs::{Bound, bind_inputs};
+pub use models::Provider;
 
 use serde_json::{Map, Value};
 
@@ -43,12 +44,14 @@ pub struct Scope {
     pub tools: Vec<ToolSpec>,
     /// Tools in scope only where something names them: the other built-ins.
     pub named: Vec<ToolSpec>,
+    /// The providers of models there are; none where that is not to be checked.
+    pub providers: Vec<Provider>,
     /// Names of the environment variables that are set, as far as providers need them; `None` where
     /// that does not matter.
     pub credentials: Option<Vec<String>>,
-    /// For a model's plan: the task it is for, as the model was given it.
+    /// The task a model was given to plan: literals in it are the author's.
     pub task: Option<String>,
-    /// For a model's plan: the values of the inputs.
+    /// Values of the inputs, as a model's plan may hold them.
     pub inputs: Map<String, Value>,
 }
 
@@ -91,9 +94,10 @@ pub fn check(source: &Source, document: &Document, scope: &Scope, origin: Origin
     }
     let inputs = document.inputs.iter().filter(|_| own).map(|input| input.name.value.as_str()).collect();
     let env = document.env.iter().filter(|_| own).map(|name| name.value.as_str()).collect();
-    let mut texts = Texts::new(source, inputs, env);
+    let mut texts = Texts::new(source, inputs, env, document.gaps);
 
     let mut tools = Tools::of_program(scope.tools.iter().chain(scope.named.iter().filter(|_| own)));
+    tools.incomplete = document.gaps.tools && own;
     let mut checked_inputs = indexmap::IndexMap::new();
     let (task, system);
     if own {
@@ -148,6 +152,7 @@ fn drop_sections(document: &Document, repairs: &mut Vec<String>) {
         ("env", !document.env.is_empty()),
         ("model", !document.model.is_missing()),
         ("system", !document.system.is_missing()),
+        ("limits", !document.limits.is_empty()),
     ];
     for (key, _) in sections.into_iter().filter(|(_, there)| *there) {
         repairs.push(format!("dropped `{key}`"));

@@ -98,6 +98,9 @@ impl Steps<'_, '_> {
         }
         let Some(name) = step.tool.spanned() else { return false };
         let Some(tool) = self.tools.get(&name.value) else {
+            if self.tools.incomplete {
+                return false;
+            }
             let message = format!("no tool named `{}`", name.value);
             let mut one =
                 Diagnostic::new(Code::UnknownTool, name.span, message).path(trail.key("tool").to_string());
@@ -105,8 +108,8 @@ impl Steps<'_, '_> {
             self.texts.found.push(one);
             return false;
         };
-        if let (Some((schema, keys)), Some(node), Some(args)) =
-            (&tool.arguments, step.args.get(), &parts.args)
+        if let (Some(node), Some(args)) = (step.args.get(), &parts.args)
+            && let Some((schema, keys)) = tool.arguments()
         {
             let holes = holes(args);
             let found = check_arguments(schema, keys, node, &holes, &trail.key("args"));

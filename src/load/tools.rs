@@ -3,6 +3,7 @@
 //! Main type: [`Tools`], every tool a step may name, each with its argument schema compiled. Knows
 //! nothing of steps.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
@@ -22,8 +23,10 @@ use crate::spec::{Effect, Output, Schema, ToolKind, ToolSpec};
 pub(super) struct KnownTool {
     /// `None` where its declaration is wrong: then nothing more is said about its uses.
     pub effect: Option<Effect>,
-    pub arguments: Option<(Schema, Keys)>,
     pub takes_none: bool,
+    parameters: Option<Value>,
+    /// Compiled when the first step gives arguments: most tools of the program are not used by a file.
+    arguments: OnceCell<Option<(Schema, Keys)>>,
 }
 
 /// Every tool a step may name.
@@ -31,6 +34,8 @@ pub(super) struct KnownTool {
 pub(super) struct Tools {
     known: HashMap<String, KnownTool>,
     names: Vec<String>,
+    /// Whether a declaration could not be read: a name that is missing may be the one it gave.
+    pub incomplete: bool,
     /// What the document declares.
     pub declared: Vec<ToolSpec>,
 }
@@ -76,7 +81,7 @@ impl Tools {
             let spec = Declaration { tool, program, texts }.check();
             let known = match &spec {
                 Some(spec) => KnownTool::of(spec),
-                None => KnownTool { effect: None, arguments: None, takes_none: false },
+                None => KnownTool::faulty(),
             };
             self.add(name, known);
             self.declared.extend(spec);
@@ -86,12 +91,25 @@ impl Tools {
 
 impl KnownTool {
     fn of(spec: &ToolSpec) -> Self {
-        let schema = Schema::parse(&spec.parameters).ok();
         Self {
             effect: Some(spec.effect),
-            arguments: schema.map(|schema| (schema, Keys::of(&spec.parameters))),
             takes_none: spec.takes_none(),
+            parameters: Some(spec.parameters.clone()),
+            arguments: OnceCell::new(),
         }
+    }
+
+    fn faulty() -> Self {
+        Self { effect: None, takes_none: false, parameters: None, arguments: OnceCell::new() }
+    }
+
+    /// The compiled schema of its arguments.
+    pub fn arguments(&self) -> Option<&(Schema, Keys)> {
+        let compile = || {
+            let parameters = self.parameters.as_ref()?;
+            Some((Schema::parse(parameters).ok()?, Keys::of(parameters)))
+        };
+        self.arguments.get_or_init(compile).as_ref()
     }
 }
 
@@ -142,7 +160,7 @@ impl Declaration<'_, '_, '_> {
             .or_else(|| base.as_ref().map(|(parameters, _)| parameters.clone()))
             .unwrap_or_else(ToolSpec::no_parameters);
         let keys = Keys::of(&parameters);
-        let names = keys.closed().map(|names| names.collect::<Vec<_>>());
+        let names = keys.declared().map(|names| names.collect::<Vec<_>>());
         let may = Readable::tool(if faulty { None } else { names.as_deref() });
         let default = match (kind, &base) {
             (_, Some((_, spec))) => spec.effect,
