@@ -1,6 +1,8 @@
 //! What the reading says of files whose syntax is right and whose shape is not; and that the schema
 //! says the same.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fmt::Write;
 
 use wf::document::{self, Document};

@@ -1,5 +1,7 @@
 //! What the reading says of broken texts, where it says so, and that no text breaks it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::time::{Duration, Instant};
 
 use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};

@@ -131,7 +131,6 @@ impl<'s> Builder<'s> {
                 Kind::Reported
             }
             Content::Map { mut entries, places, merges, .. } => {
-                let path = self.path();
                 for (key, source) in merges {
                     if let Err(span) = merge::merge(&mut entries, &places, &source) {
                         self.diagnostics.push(
@@ -140,7 +139,7 @@ impl<'s> Builder<'s> {
                                 span,
                                 "`<<` takes a mapping, or a list of mappings",
                             )
-                            .path(path.clone())
+                            .path(self.path())
                             .help("name an anchor that marks a mapping: `<<: *defaults`")
                             .related(key, "merged here"),
                         );
