@@ -108,6 +108,47 @@ pub enum Fact {
     },
 }
 
+impl Fact {
+    /// The step it is about, if it is about one.
+    pub fn step(&self) -> Option<&StepId> {
+        match self {
+            Self::StepStarted { step, .. }
+            | Self::AttemptInterrupted { step, .. }
+            | Self::ToolCalled { step, .. }
+            | Self::ToolReturned { step, .. }
+            | Self::StepSucceeded { step, .. }
+            | Self::StepFailed { step, .. }
+            | Self::RetryScheduled { step, .. }
+            | Self::StepCancelled { step, .. } => Some(step),
+            Self::ModelAsked { step, .. } | Self::ModelAnswered { step, .. } => step.as_ref(),
+            Self::RunStarted { .. }
+            | Self::PlanReady { .. }
+            | Self::BudgetReached { .. }
+            | Self::RunFinished { .. } => None,
+        }
+    }
+
+    /// Its name in records.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::RunStarted { .. } => "run_started",
+            Self::PlanReady { .. } => "plan_ready",
+            Self::StepStarted { .. } => "step_started",
+            Self::AttemptInterrupted { .. } => "attempt_interrupted",
+            Self::ModelAsked { .. } => "model_asked",
+            Self::ModelAnswered { .. } => "model_answered",
+            Self::ToolCalled { .. } => "tool_called",
+            Self::ToolReturned { .. } => "tool_returned",
+            Self::StepSucceeded { .. } => "step_succeeded",
+            Self::StepFailed { .. } => "step_failed",
+            Self::RetryScheduled { .. } => "retry_scheduled",
+            Self::StepCancelled { .. } => "step_cancelled",
+            Self::BudgetReached { .. } => "budget_reached",
+            Self::RunFinished { .. } => "run_finished",
+        }
+    }
+}
+
 /// Why a step was cancelled. Only the first two let a run succeed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -147,7 +188,11 @@ pub enum Outcome {
     /// Every step is done or was cancelled by a condition. The result is that of the last step done.
     Succeeded { result: Value },
     /// At least one step failed.
-    Failed { failure: Failure },
+    Failed {
+        /// The first in file order that failed; missing where the plan did.
+        step: Option<StepId>,
+        failure: Failure,
+    },
     /// Stopped short, to go on later: a budget is used up.
     Stopped { reason: String },
     /// A signal ended it.
@@ -207,6 +252,15 @@ pub struct Usage {
     pub cached: u64,
 }
 
+impl Usage {
+    /// Adds the tokens of another call.
+    pub fn add(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cached += other.cached;
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(value: &u64) -> bool {
     *value == 0
@@ -224,8 +278,13 @@ pub enum Progress {
 /// What the hands report through: the fact is stored before the call returns.
 #[async_trait]
 pub trait Sink: Send + Sync {
-    /// Stores a fact. An error means it was not stored, and nothing further may be done.
+    /// Stores a fact before something is done: when this returns it is safe. An error means it was
+    /// not stored, and nothing further may be done.
     async fn record(&self, fact: Fact) -> Result<(), RecordError>;
+
+    /// Stores a fact about something that was done: with the next commit, which comes before anything
+    /// else is done.
+    fn note(&self, fact: Fact);
 
     /// Shows something that is not stored.
     fn progress(&self, progress: Progress);

@@ -7,12 +7,16 @@
 pub mod diagnostic;
 pub mod document;
 pub mod event;
+pub mod executor;
 pub mod id;
 pub mod journal;
 pub mod llm;
 pub mod load;
+pub mod planner;
+pub mod run;
 pub mod source;
 pub mod spec;
+pub mod step;
 pub mod template;
 pub mod tool;
 pub mod workflow;

@@ -2,13 +2,27 @@
 //!
 //! Main type: [`Model`]. Knows requests and replies; knows no plan and no step. Codecs are pure.
 
+mod answer;
+mod connect;
+mod endpoint;
+mod http;
+#[cfg(test)]
+mod misbehaviour;
+mod offline;
+pub mod openai;
 mod request;
+mod scripted;
 
 use async_trait::async_trait;
 
+pub use answer::Answer;
+pub use connect::{Codec, Provider, connect, providers, resolve};
+pub use endpoint::{AddressFrom, Endpoint, Secret};
+pub use http::{CONNECT_TIMEOUT, DEFAULT_TIMEOUT, MAX_ANSWER_BYTES, Transport};
+pub use offline::Offline;
 pub use request::{Call, Choice, Facts, Finish, Message, NamedResult, Reply, Request, ResponseFormat};
+pub use scripted::Scripted;
 
-use crate::event::Usage;
 use crate::id::ModelName;
 
 /// Something that answers requests.
@@ -32,6 +46,13 @@ pub struct ModelError {
     pub retry_after: Option<std::time::Duration>,
 }
 
+impl ModelError {
+    /// An error for which the provider asked no wait.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None }
+    }
+}
+
 /// What kind of fault it is; decides whether it is tried again, and the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelErrorKind {
@@ -47,13 +68,4 @@ pub enum ModelErrorKind {
     Protocol,
     /// The model does not do this (offline; a script that is over).
     Unable,
-}
-
-/// Tokens of several calls together.
-pub fn total(usages: impl IntoIterator<Item = Usage>) -> Usage {
-    usages.into_iter().fold(Usage::default(), |sum, usage| Usage {
-        input: sum.input + usage.input,
-        output: sum.output + usage.output,
-        cached: sum.cached + usage.cached,
-    })
 }

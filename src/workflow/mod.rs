@@ -3,6 +3,7 @@
 //! Main type: [`Workflow`]. Nothing here is checked again; only `load` makes one. Knows nothing of
 //! files, models and runs.
 
+pub mod form;
 mod graph;
 mod step;
 
@@ -98,17 +99,18 @@ impl Default for Limits {
 }
 
 /// Who wrote the steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A person, in a file.
+    #[default]
     Person,
     /// A model, in a reply.
     Model,
 }
 
 /// The steps of a workflow and the order between them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub steps: Vec<Step>,
     pub graph: StepGraph,

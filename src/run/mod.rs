@@ -1,0 +1,25 @@
+//! What is true of a run: its state as a fold of events, which steps are ready, what a step sees.
+//!
+//! Everything here is pure. Knows no journal, no model and no tool.
+
+mod frontier;
+pub mod retry;
+mod state;
+mod transition;
+mod view;
+
+pub use frontier::{Blocked, End, Frontier};
+pub use state::{Impossible, RunState, StepState};
+pub use transition::Status;
+pub use view::{Seen, Turn, View, tools_named};
+
+use crate::event::{Event, Progress};
+
+/// Someone who watches a run: called after an event is stored, with the state it led to.
+pub trait Observer: Send {
+    /// An event was stored.
+    fn event(&mut self, event: &Event, state: &RunState);
+
+    /// Something passing is to be shown.
+    fn progress(&mut self, progress: &Progress);
+}
