@@ -1,6 +1,8 @@
 //! Runs of checked plans with a scripted model and tools of the test: order, retries, cancellation,
 //! what a model is asked, what is recorded and when.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -156,8 +158,6 @@ impl Trial {
         let mut reviewer = Reviewed(self.review);
         let result = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            // Delays of retries cost nothing: the clock jumps whenever everything waits for it.
-            .start_paused(true)
             .build()
             .unwrap()
             .block_on(execute(setup, &mut journal, &mut seen, &mut reviewer));
@@ -300,7 +300,7 @@ fn steps_overlap_up_to_the_number_of_jobs() {
         let running = Arc::new(Mutex::new((0_i32, 0_i32)));
         let mut made = trial(&format!("steps:\n{text}"));
         made.jobs = jobs;
-        let came = made.slow_tool("t", Effect::Read, Some(Duration::from_millis(200)), ok(json!(1))).run();
+        let came = made.slow_tool("t", Effect::Read, Some(Duration::from_millis(20)), ok(json!(1))).run();
         for event in &came.events {
             let mut now = running.lock().unwrap();
             match event.fact {
@@ -316,8 +316,9 @@ fn steps_overlap_up_to_the_number_of_jobs() {
 
 #[test]
 fn a_tool_is_tried_again_by_its_effect_and_the_authors_word() {
-    let once = "steps:\n  - {id: 1, tool: t, args: {x: 1}}\n";
-    let said = "workflow_sequence:\n  - {id: 1, type: tool_call, tool: t, args: {x: 1}, retry: {max_attempts: 2, delay: 10ms}}\n";
+    let once =
+        "workflow_sequence:\n  - {id: 1, type: tool_call, tool: t, args: {x: 1}, retry: {delay: 1ms}}\n";
+    let said = "workflow_sequence:\n  - {id: 1, type: tool_call, tool: t, args: {x: 1}, retry: {max_attempts: 2, delay: 1ms}}\n";
     let cases = [
         (once, Effect::Read, 2, true),
         (once, Effect::Read, 3, false),
@@ -473,7 +474,7 @@ fn a_text_is_read_as_the_arguments_and_else_asked_for_with_a_format() {
 
 #[test]
 fn providers_that_fail_are_asked_three_times_and_refusals_once() {
-    let text = "workflow_sequence:\n  - {id: 1, type: reasoning, description: Think}\n";
+    let text = "workflow_sequence:\n  - {id: 1, type: reasoning, description: Think, retry: {delay: 1ms}}\n";
     let came = trial(text)
         .fault(ModelErrorKind::Transient)
         .fault(ModelErrorKind::Timeout)
@@ -521,7 +522,7 @@ fn a_result_with_a_schema_is_mended_within_bounds() {
 
 #[test]
 fn a_timeout_ends_the_attempt() {
-    let text = "workflow_sequence:\n  - {id: 1, type: tool_call, tool: t, args: {x: 1}, depends_on: []}\nlimits: {timeout: 5s}\n";
+    let text = "workflow_sequence:\n  - {id: 1, type: tool_call, tool: t, args: {x: 1}, depends_on: []}\nlimits: {timeout: 50ms}\n";
     let came = trial(text).slow_tool("t", Effect::Read, Some(Duration::from_secs(60)), ok(json!(1))).run();
     assert!(
         matches!(came.outcome(), Outcome::Stopped { reason } if reason.contains("timeout")),
