@@ -22,6 +22,7 @@ use crate::id::RunId;
 use crate::journal::Journal;
 use crate::llm::{Model, ModelErrorKind};
 use crate::planner::{self, Goal, PlanError, Planned};
+use crate::run::retry::Policy;
 use crate::run::{Observer, RunState, View, tools_named};
 use crate::source::Source;
 use crate::spec::{Effect, ToolSpec};
@@ -194,6 +195,7 @@ async fn propose(
         inputs: setup.inputs.clone(),
         tools: setup.catalog.specs().cloned().collect(),
         settings: setup.settings.clone(),
+        retry: Policy::PROVIDER,
     };
     let planned = {
         let mut planning = pin!(planner::plan(setup.model.as_ref(), &goal, outbox));

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::schema;
 use crate::event::{Fact, RecordError, Sink, Usage};
-use crate::llm::{Choice, Facts, Message, Model, ModelError, ModelErrorKind, Reply, Request, ResponseFormat};
+use crate::llm::{
+    Choice, Facts, Finish, Message, Model, ModelError, ModelErrorKind, Reply, Request, ResponseFormat,
+};
 use crate::load::{Loaded, Scope, load};
 use crate::run::retry::Policy;
 use crate::source::Source;
@@ -32,6 +34,8 @@ pub struct Goal {
     /// The tools a step may call.
     pub tools: Vec<ToolSpec>,
     pub settings: ResolvedModel,
+    /// When faults of the provider are tried again.
+    pub retry: Policy,
 }
 
 /// A plan that passed every check.
@@ -84,9 +88,20 @@ pub async fn plan(model: &dyn Model, goal: &Goal, sink: &dyn Sink) -> Result<Pla
     let mut talk = Talk::new(model, goal, sink);
     let mut kept: Option<Planned> = None;
     loop {
-        let reply = talk.ask().await?;
+        let reply = match (talk.ask().await, kept.take()) {
+            (Ok(reply), earlier) => {
+                kept = earlier;
+                reply
+            }
+            // What the further ask was for was no mistake: the plan can be used without an answer.
+            (Err(PlanError::Model(_)), Some(planned)) => {
+                return Ok(Planned { asks: talk.asks, usage: talk.usage, ..planned });
+            }
+            (Err(error), _) => return Err(error),
+        };
         let source = Source::new("<reply>", reply.text.as_str());
-        let Loaded { workflow, diagnostics, repairs } = load(&source, &scope, Origin::Model);
+        let Loaded { workflow, mut diagnostics, repairs } = load(&source, &scope, Origin::Model);
+        note_how_it_ended(&reply, &mut diagnostics);
         let plan = workflow.and_then(|workflow| workflow.plan);
         let hardcoded = diagnostics.iter().any(|diagnostic| diagnostic.code == Code::HardcodedValue);
         let complaint = prompt::complaint(&source, &diagnostics);
@@ -109,8 +124,29 @@ pub async fn plan(model: &dyn Model, goal: &Goal, sink: &dyn Sink) -> Result<Pla
             }
             (None, None) => {}
         }
-        talk.messages.push(Message::Assistant { text: reply.text, calls: Vec::new() });
+        // Providers refuse a message without text.
+        if !reply.text.trim().is_empty() {
+            talk.messages.push(Message::Assistant { text: reply.text, calls: Vec::new() });
+        }
         talk.messages.push(Message::User { text: complaint });
+    }
+}
+
+/// A reply without a plan because the model was cut off, or held back, says so.
+fn note_how_it_ended(reply: &Reply, diagnostics: &mut [Diagnostic]) {
+    for one in diagnostics.iter_mut().filter(|one| one.code == Code::NoPlan) {
+        match reply.finish {
+            Finish::Stop => {}
+            Finish::Length => {
+                one.code = Code::TruncatedReply;
+                one.message =
+                    "the reply was cut at the model's token limit before there was a plan".to_owned();
+                one.help = Some("raise `max_tokens` of the model, or ask for less at a time".to_owned());
+            }
+            Finish::Refused => {
+                one.message = "the model declined, or its provider held the reply back".to_owned()
+            }
+        }
     }
 }
 
@@ -155,7 +191,7 @@ impl<'a> Talk<'a> {
             match error.kind {
                 ModelErrorKind::FormatRefused if !self.format_refused => self.format_refused = true,
                 ModelErrorKind::Transient | ModelErrorKind::Timeout | ModelErrorKind::Protocol => {
-                    match Policy::PROVIDER.delay(attempt, error.retry_after, fastrand::f64()) {
+                    match self.goal.retry.delay(attempt, error.retry_after, fastrand::f64()) {
                         Some(delay) => tokio::time::sleep(delay).await,
                         None => return Err(error.into()),
                     }
