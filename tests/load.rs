@@ -37,7 +37,7 @@ fn scope() -> Scope {
             .to_vec(),
         named: vec![tool("read_file", path)],
         providers: [("offline", false), ("openai", true), ("ollama", true)].map(provider).to_vec(),
-        credentials: None,
+        ..Scope::default()
     }
 }
 
