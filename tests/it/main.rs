@@ -6,4 +6,6 @@ mod document_syntax;
 mod engine;
 mod load;
 mod offline;
+mod planner;
 mod replies;
+mod validate;
