@@ -11,6 +11,7 @@ pub mod id;
 pub mod journal;
 pub mod llm;
 pub mod load;
+pub mod report;
 pub mod run;
 pub mod source;
 pub mod spec;
