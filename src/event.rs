@@ -188,7 +188,11 @@ pub enum Outcome {
     /// Every step is done or was cancelled by a condition. The result is that of the last step done.
     Succeeded { result: Value },
     /// At least one step failed.
-    Failed { failure: Failure },
+    Failed {
+        /// The first in file order that failed; missing where the plan did.
+        step: Option<StepId>,
+        failure: Failure,
+    },
     /// Stopped short, to go on later: a budget is used up.
     Stopped { reason: String },
     /// A signal ended it.

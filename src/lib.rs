@@ -15,6 +15,7 @@ pub mod report;
 pub mod run;
 pub mod source;
 pub mod spec;
+pub mod step;
 pub mod template;
 pub mod tool;
 pub mod workflow;

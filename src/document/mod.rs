@@ -2,8 +2,17 @@
 //!
 //! Knows syntax and the shape of the format; does not know whether names point anywhere.
 
+mod encoding;
+mod merge;
 pub mod node;
+mod path;
+mod scalar;
+mod syntax;
 mod types;
+mod yaml;
+
+pub use encoding::source_from_bytes;
+pub use yaml::tree;
 
 pub use types::{
     Document, Field, HttpDoc, InputDoc, LimitsDoc, ModelDoc, RetryDoc, Spanned, StepDoc, StepType, ToolDoc,

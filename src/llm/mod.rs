@@ -2,11 +2,24 @@
 //!
 //! Main type: [`Model`]. Knows requests and replies; knows no plan and no step. Codecs are pure.
 
+mod answer;
+mod connect;
+mod endpoint;
+mod http;
+#[cfg(test)]
+mod misbehaviour;
+pub mod openai;
 mod request;
+mod scripted;
 
 use async_trait::async_trait;
 
+pub use answer::Answer;
+pub use connect::{Codec, Provider, connect, providers, resolve};
+pub use endpoint::{AddressFrom, Endpoint, Secret};
+pub use http::{CONNECT_TIMEOUT, DEFAULT_TIMEOUT, MAX_ANSWER_BYTES, Transport};
 pub use request::{Call, Choice, Facts, Finish, Message, NamedResult, Reply, Request, ResponseFormat};
+pub use scripted::Scripted;
 
 use crate::id::ModelName;
 
@@ -29,6 +42,13 @@ pub struct ModelError {
     pub message: String,
     /// How long the provider asks to wait.
     pub retry_after: Option<std::time::Duration>,
+}
+
+impl ModelError {
+    /// An error for which the provider asked no wait.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None }
+    }
 }
 
 /// What kind of fault it is; decides whether it is tried again, and the exit code.

@@ -95,6 +95,19 @@ pub struct Reply {
     pub usage: Usage,
 }
 
+impl Reply {
+    /// A reply of text alone.
+    pub fn from_text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A reply that calls one tool; the arguments are JSON text.
+    pub fn from_call(name: ToolName, arguments: impl Into<String>) -> Self {
+        let call = Call { id: "call_0".to_owned(), name, arguments: arguments.into() };
+        Self { calls: vec![call], ..Self::default() }
+    }
+}
+
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

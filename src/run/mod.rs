@@ -2,12 +2,16 @@
 //!
 //! Everything here is pure. Knows no journal, no model and no tool.
 
+mod frontier;
 pub mod retry;
 mod state;
 mod transition;
+mod view;
 
+pub use frontier::{Blocked, End, Frontier};
 pub use state::{Impossible, RunState, StepState};
 pub use transition::Status;
+pub use view::{Seen, Turn, View, tools_named};
 
 use crate::event::{Event, Progress};
 

@@ -98,17 +98,18 @@ impl Default for Limits {
 }
 
 /// Who wrote the steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A person, in a file.
+    #[default]
     Person,
     /// A model, in a reply.
     Model,
 }
 
 /// The steps of a workflow and the order between them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub steps: Vec<Step>,
     pub graph: StepGraph,

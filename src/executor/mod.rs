@@ -1,0 +1,228 @@
+//! Runs a workflow: plans it if need be, then carries out its steps and records every event.
+//!
+//! Main function: [`execute`]. The only place where facts become events. Knows no terminal, no file
+//! and no provider: those who do hand in a model, a catalog, a journal and an observer.
+
+mod engine;
+mod outbox;
+mod recorder;
+mod stop;
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+pub use stop::{Signal, Stop};
+
+use crate::event::{FORMAT, Fact, Failure, FailureKind, Outcome, RecordError};
+use crate::id::RunId;
+use crate::journal::Journal;
+use crate::llm::{Model, ModelErrorKind};
+use crate::planner::{self, Goal, PlanError, Planned};
+use crate::run::{Observer, RunState, View, tools_named};
+use crate::source::Source;
+use crate::spec::{Effect, ToolSpec};
+use crate::step::Means;
+use crate::tool::Catalog;
+use crate::workflow::{Plan, ResolvedModel, Workflow, form};
+use engine::Engine;
+use outbox::Outbox;
+use recorder::Recorder;
+
+/// Everything a run needs.
+pub struct Setup {
+    pub run: RunId,
+    /// The workflow file's text, kept in the record.
+    pub source: Source,
+    /// The folder that paths in tool definitions are relative to, kept in the record.
+    pub base: String,
+    pub workflow: Workflow,
+    /// One value for each declared input.
+    pub inputs: Map<String, Value>,
+    /// A goal that takes the place of the file's `task`.
+    pub task: Option<String>,
+    pub model: Arc<dyn Model>,
+    pub settings: ResolvedModel,
+    /// The tools of the plan, or those a model may choose from where there is no plan yet.
+    pub catalog: Catalog,
+    /// Most steps at once; at least 1.
+    pub jobs: usize,
+    pub stop: Stop,
+}
+
+/// A plan that a model wrote, before anything of it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Proposal<'a> {
+    pub workflow: &'a Workflow,
+    pub planned: &'a Planned,
+    /// Whether it calls a tool that does not merely read.
+    pub acts: bool,
+}
+
+/// Someone who sees a model's plan before it runs.
+#[async_trait]
+pub trait Reviewer: Send {
+    /// Shows the plan and, where it acts, asks whether it may run.
+    async fn review(&mut self, proposal: Proposal<'_>) -> Review;
+}
+
+/// What came of showing a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Review {
+    Go,
+    /// A person said no.
+    Declined,
+    /// It would have to be asked, and there is nobody to ask.
+    Unanswerable,
+}
+
+/// Why a run has no end of its own.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError {
+    /// The model's plan cannot be used, or no model could be asked.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// There is neither a plan nor a task to plan.
+    #[error("there is no task to plan")]
+    NoTask,
+    /// The task's template could not be rendered.
+    #[error(transparent)]
+    Task(Failure),
+    /// A person said no to the plan.
+    #[error("the plan was declined")]
+    Declined,
+    /// A person would have to be asked.
+    #[error("the plan calls tools that change things, and there is nobody to ask")]
+    Unanswerable,
+    /// A signal came while the model was planning.
+    #[error("interrupted by {}", .0.as_str())]
+    Interrupted(Signal),
+    /// The run's record could not be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// Runs a workflow to its end. Whether it succeeded stands in the state's outcome.
+///
+/// # Errors
+/// If there was nothing to run, or the record could not be written; see [`ExecuteError`].
+pub async fn execute(
+    mut setup: Setup,
+    journal: &mut dyn Journal,
+    observer: &mut dyn Observer,
+    reviewer: &mut dyn Reviewer,
+) -> Result<RunState, ExecuteError> {
+    let deadline = setup.workflow.limits.timeout.map(|allowed| (Instant::now() + allowed, allowed));
+    let outbox = Outbox::default();
+    let mut recorder = Recorder::new(journal, observer);
+    recorder.push(Fact::RunStarted {
+        format: FORMAT,
+        run: setup.run.clone(),
+        workflow: setup.workflow.name.clone(),
+        text: setup.source.text().to_owned(),
+        base: setup.base.clone(),
+        tools: json!(setup.workflow.tools),
+        inputs: setup.inputs.clone(),
+        model: setup.settings.name.clone(),
+    });
+    let (plan, repairs) = match setup.workflow.plan.take() {
+        Some(plan) => (plan, Vec::new()),
+        None => {
+            let made = propose(&setup, &outbox, &mut recorder, reviewer).await;
+            let planned = match made {
+                Ok(planned) => planned,
+                Err(ExecuteError::Record(error)) => return Err(error.into()),
+                Err(error) => {
+                    recorder.push(Fact::RunFinished { outcome: no_plan(&error) });
+                    recorder.commit(&outbox)?;
+                    return Err(error);
+                }
+            };
+            (planned.plan, planned.repairs)
+        }
+    };
+    recorder.push(Fact::PlanReady { plan: form::plan_json(&plan), repairs });
+    let tools = tools_named(&plan.steps);
+    let tools: Vec<ToolSpec> =
+        tools.iter().filter_map(|name| setup.catalog.get(name)).map(|entry| entry.tool.spec().clone()).collect();
+    let means = Means {
+        run: setup.run.clone(),
+        model: setup.model.clone(),
+        settings: setup.settings.clone(),
+        catalog: setup.catalog.clone(),
+        tools: tools.into(),
+        max_output_bytes: setup.workflow.limits.max_output_bytes,
+    };
+    let engine = Engine {
+        workflow: &setup.workflow,
+        plan: &plan,
+        task: setup.task.as_deref(),
+        means: &means,
+        jobs: setup.jobs.max(1),
+        stop: &setup.stop,
+        deadline,
+    };
+    engine.run(&outbox, &mut recorder).await?;
+    Ok(recorder.into_state())
+}
+
+/// Has the model plan the task, and shows the plan.
+async fn propose(
+    setup: &Setup,
+    outbox: &Outbox,
+    recorder: &mut Recorder<'_>,
+    reviewer: &mut dyn Reviewer,
+) -> Result<Planned, ExecuteError> {
+    let nothing = Plan::default();
+    let view = View {
+        workflow: &setup.workflow,
+        plan: &nothing,
+        task: setup.task.as_deref(),
+        state: recorder.state(),
+    };
+    let task = view.goal().map_err(ExecuteError::Task)?.ok_or(ExecuteError::NoTask)?;
+    let system = view.system().map_err(ExecuteError::Task)?;
+    let goal = Goal {
+        task,
+        system,
+        inputs: setup.inputs.clone(),
+        tools: setup.catalog.specs().cloned().collect(),
+        settings: setup.settings.clone(),
+    };
+    let planned = {
+        let mut planning = pin!(planner::plan(setup.model.as_ref(), &goal, outbox));
+        loop {
+            recorder.commit(outbox)?;
+            tokio::select! {
+                biased;
+                signal = setup.stop.requested() => return Err(ExecuteError::Interrupted(signal)),
+                planned = &mut planning => break planned?,
+                () = outbox.filled() => {}
+            }
+        }
+    };
+    recorder.commit(outbox)?;
+    let acts = |name| setup.catalog.get(name).is_some_and(|entry| entry.tool.spec().effect != Effect::Read);
+    let acts = tools_named(&planned.plan.steps).iter().any(acts);
+    match reviewer.review(Proposal { workflow: &setup.workflow, planned: &planned, acts }).await {
+        Review::Go => Ok(planned),
+        Review::Declined => Err(ExecuteError::Declined),
+        Review::Unanswerable => Err(ExecuteError::Unanswerable),
+    }
+}
+
+/// The outcome of a run that never had a plan.
+fn no_plan(error: &ExecuteError) -> Outcome {
+    let kind = match error {
+        ExecuteError::Interrupted(signal) => {
+            return Outcome::Interrupted { signal: signal.as_str().to_owned() };
+        }
+        ExecuteError::Plan(PlanError::Model(error)) if error.kind != ModelErrorKind::Unable => FailureKind::Provider,
+        ExecuteError::Plan(_) => FailureKind::Model,
+        _ => FailureKind::Input,
+    };
+    Outcome::Failed { step: None, failure: Failure::new(kind, error.to_string()) }
+}
