@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn a_bad_byte_is_placed_in_the_text_that_can_be_shown() {
-        let (source, diagnostic) = *source_from_bytes("f", b"a: \xc3\xa4\nname: caf\xe9\n".to_vec()).unwrap_err();
+        let (source, diagnostic) =
+            *source_from_bytes("f", b"a: \xc3\xa4\nname: caf\xe9\n".to_vec()).unwrap_err();
         assert_eq!(diagnostic.code, Code::InvalidUtf8);
         assert!(diagnostic.message.contains("0xE9"), "{}", diagnostic.message);
         let position = source.position(diagnostic.span.start);

@@ -11,7 +11,11 @@ use crate::source::Span;
 
 /// Adds what `source` (a mapping, or a list of mappings) has and `entries` lack. `written` holds the
 /// keys that were written out. An error is the place of what is neither.
-pub fn merge(entries: &mut Vec<Entry>, written: &HashMap<Arc<str>, usize>, source: &Node) -> Result<(), Span> {
+pub fn merge(
+    entries: &mut Vec<Entry>,
+    written: &HashMap<Arc<str>, usize>,
+    source: &Node,
+) -> Result<(), Span> {
     let mut merged: HashSet<Arc<str>> = HashSet::new();
     let mut add = |from: &[Entry]| {
         for entry in from {

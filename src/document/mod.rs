@@ -2,29 +2,40 @@
 //!
 //! Knows syntax and the shape of the format; does not know whether names point anywhere.
 
+mod duration;
 mod encoding;
+mod keys;
+mod lower;
 mod merge;
 pub mod node;
 mod path;
 mod scalar;
+pub mod schema;
 mod syntax;
 mod types;
 mod yaml;
 
-pub use encoding::source_from_bytes;
+pub use encoding::{MAX_BYTES, source_from_bytes};
+pub use lower::lower;
 pub use yaml::tree;
 
 pub use types::{
-    Document, Field, HttpDoc, InputDoc, LimitsDoc, ModelDoc, RetryDoc, Spanned, StepDoc, StepType, ToolDoc,
-    ToolKindDoc,
+    Document, Field, Gaps, HttpDoc, InputDoc, LimitsDoc, ModelDoc, RetryDoc, Spanned, StepDoc, StepType,
+    ToolDoc, ToolKindDoc,
 };
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, sort};
 use crate::source::Source;
 
 /// Reads a workflow file. `None` where there is no tree to speak of; otherwise what failed is
 /// `Reported` in the document, and everything else is there.
 pub fn read(source: &Source) -> (Option<Document>, Vec<Diagnostic>) {
-    let _ = source;
-    unimplemented!()
+    let (root, mut diagnostics) = tree(source);
+    let document = root.map(|root| {
+        let (document, more) = lower(&root);
+        diagnostics.extend(more);
+        document
+    });
+    sort(&mut diagnostics);
+    (document, diagnostics)
 }

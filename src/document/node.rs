@@ -121,6 +121,11 @@ impl Node {
         self.as_scalar().is_some_and(|scalar| scalar.value == ScalarValue::Null)
     }
 
+    /// Whether this could not be read and a diagnostic says so.
+    pub fn is_reported(&self) -> bool {
+        matches!(self.kind, Kind::Reported)
+    }
+
     /// The node a JSON Pointer (RFC 6901) leads to.
     pub fn pointer(&self, pointer: &str) -> Option<&Node> {
         let mut node = self;

@@ -50,12 +50,14 @@ pub fn tagged(suffix: &str, text: &str) -> Option<Result<ScalarValue, Unfit>> {
         "null" => fits("null", |value| matches!(value, ScalarValue::Null)),
         "bool" => fits("a boolean", |value| matches!(value, ScalarValue::Bool(_))),
         "int" => fits("an integer", |value| matches!(value, ScalarValue::Number(number) if !number.is_f64())),
-        "float" => fits("a number", |value| matches!(value, ScalarValue::Number(_))).map(|value| match value {
-            ScalarValue::Number(number) => ScalarValue::Number(
-                number.as_f64().and_then(Number::from_f64).unwrap_or(number),
-            ),
-            other => other,
-        }),
+        "float" => {
+            fits("a number", |value| matches!(value, ScalarValue::Number(_))).map(|value| match value {
+                ScalarValue::Number(number) => {
+                    ScalarValue::Number(number.as_f64().and_then(Number::from_f64).unwrap_or(number))
+                }
+                other => other,
+            })
+        }
         _ => return None,
     })
 }
@@ -76,7 +78,8 @@ fn number(text: &str) -> Result<Option<Number>, Unfit> {
         return integer(sign, digits, 10).map(Some);
     }
     // The core schema gives octal and hexadecimal no sign.
-    if let Some(octal) = text.strip_prefix("0o").filter(|rest| all(rest, |byte| matches!(byte, b'0'..=b'7'))) {
+    if let Some(octal) = text.strip_prefix("0o").filter(|rest| all(rest, |byte| matches!(byte, b'0'..=b'7')))
+    {
         return integer(1, octal, 8).map(Some);
     }
     if let Some(hex) = text.strip_prefix("0x").filter(|rest| all(rest, |byte| byte.is_ascii_hexdigit())) {
@@ -113,7 +116,9 @@ fn is_float(text: &str) -> bool {
         None => !mantissa.is_empty() && digits(mantissa),
     };
     mantissa
-        && exponent.is_none_or(|exponent| all(exponent.strip_prefix(['-', '+']).unwrap_or(exponent), |byte| byte.is_ascii_digit()))
+        && exponent.is_none_or(|exponent| {
+            all(exponent.strip_prefix(['-', '+']).unwrap_or(exponent), |byte| byte.is_ascii_digit())
+        })
 }
 
 #[cfg(test)]
@@ -130,8 +135,34 @@ mod tests {
             ScalarValue::String => json!(text),
         };
         for text in [
-            "yes", "no", "on", "off", "y", "n", "1_000", "12:30", "0b1", "0o8", "0x", "-0x1", "1e", "e3", ".",
-            "-", "+", "-.", "1.2.3", "2026-11-02", "nUll", "tRue", "inf", "nan", "+.nan", "0o", "1-2", "١",
+            "yes",
+            "no",
+            "on",
+            "off",
+            "y",
+            "n",
+            "1_000",
+            "12:30",
+            "0b1",
+            "0o8",
+            "0x",
+            "-0x1",
+            "1e",
+            "e3",
+            ".",
+            "-",
+            "+",
+            "-.",
+            "1.2.3",
+            "2026-11-02",
+            "nUll",
+            "tRue",
+            "inf",
+            "nan",
+            "+.nan",
+            "0o",
+            "1-2",
+            "١",
         ] {
             assert_eq!(value(text), json!(text), "{text}");
         }

@@ -103,14 +103,18 @@ fn tab(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnosti
         // A plain value that goes on in the next line is blamed at its start.
         let number = source.position(place.at).line;
         let below = source.line_start(number + 1).map(|start| (start, &source.text()[start..]));
-        below.and_then(|(start, rest)| indent_tab(start, rest.lines().next().unwrap_or_default())).or_else(|| {
-            place.line.find('\t').map(|at| place.line_start + at)
-        })
+        below
+            .and_then(|(start, rest)| indent_tab(start, rest.lines().next().unwrap_or_default()))
+            .or_else(|| place.line.find('\t').map(|at| place.line_start + at))
     })?;
     Some(
-        Diagnostic::new(Code::TabIndent, Span::new(at, at + 1), "a tab indents this line, and YAML indents with spaces only")
-            .help("replace each tab at the start of a line by two spaces")
-            .suggest(Span::new(at, at + 1), "  "),
+        Diagnostic::new(
+            Code::TabIndent,
+            Span::new(at, at + 1),
+            "a tab indents this line, and YAML indents with spaces only",
+        )
+        .help("replace each tab at the start of a line by two spaces")
+        .suggest(Span::new(at, at + 1), "  "),
     )
 }
 
@@ -139,9 +143,13 @@ fn meant(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnos
         if let Some(colon) = glued_colon(line) {
             let at = start + colon;
             return Some(
-                Diagnostic::new(Code::YamlSyntax, Span::new(at, at + 1), "a `:` after a key needs a space behind it")
-                    .help(format!("write `{}: {}`", line[..colon].trim_start(), &line[colon + 1..]))
-                    .suggest(Span::new(at, at + 1), ": "),
+                Diagnostic::new(
+                    Code::YamlSyntax,
+                    Span::new(at, at + 1),
+                    "a `:` after a key needs a space behind it",
+                )
+                .help(format!("write `{}: {}`", line[..colon].trim_start(), &line[colon + 1..]))
+                .suggest(Span::new(at, at + 1), ": "),
             );
         }
     }
@@ -155,7 +163,9 @@ fn meant(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnos
         .help("quote the whole value");
         return Some(match value.contains(['"', '\\', '#']) {
             true => diagnostic,
-            false => diagnostic.suggest(Span::new(value_start, value_start + value.len()), format!("\"{value}\"")),
+            false => {
+                diagnostic.suggest(Span::new(value_start, value_start + value.len()), format!("\"{value}\""))
+            }
         });
     }
     if *kind == ErrorKind::MappingValueNotAllowed
@@ -198,7 +208,8 @@ fn glued_colon(line: &str) -> Option<usize> {
     while line[at..].starts_with("- ") {
         at += 2;
     }
-    let word = line[at..].find(|character: char| !(character.is_alphanumeric() || matches!(character, '_' | '-')))?;
+    let word = line[at..]
+        .find(|character: char| !(character.is_alphanumeric() || matches!(character, '_' | '-')))?;
     let rest = &line[at + word..];
     let glued = word > 0
         && rest.starts_with(':')
@@ -225,7 +236,8 @@ fn words(kind: &ErrorKind, place: &Place<'_>) -> (String, String) {
             "this bracket closes nothing",
             "take it away, or quote the value if the bracket belongs to it",
         ),
-        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator
+        ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::ExpectedFlowSequenceSeparator
         | ErrorKind::InvalidColonPlacement => say(
             "a list or mapping in brackets is not closed before this, or lacks a comma",
             "put a `,` between the entries and close the bracket; quote a value that holds `: `",
@@ -271,22 +283,29 @@ fn words(kind: &ErrorKind, place: &Place<'_>) -> (String, String) {
             "a list cannot begin behind a key in the same line",
             "put each `- ` item on a line of its own, or quote the value if the `-` belongs to it",
         ),
-        ErrorKind::MappingValueNotAllowed => {
-            say("there may be no `:` here", "quote the value if the `:` belongs to it, else check the indentation")
-        }
+        ErrorKind::MappingValueNotAllowed => say(
+            "there may be no `:` here",
+            "quote the value if the `:` belongs to it, else check the indentation",
+        ),
         ErrorKind::DocumentIndicatorInQuotedScalar => {
             say("a quoted text is not closed before the document ends", "close the quote")
         }
         ErrorKind::UndeclaredTagHandle => {
             say("a tag with a prefix that is not known", "quote the text if the `!` is meant")
         }
-        ErrorKind::CommentInterceptedScalar => {
-            say("a comment stands inside a text of several lines", "move the comment, or write the text behind `|`")
-        }
-        ErrorKind::InvalidIndentation | ErrorKind::InvalidQuotedScalarIndent | ErrorKind::InvalidBlockScalarIndent
+        ErrorKind::CommentInterceptedScalar => say(
+            "a comment stands inside a text of several lines",
+            "move the comment, or write the text behind `|`",
+        ),
+        ErrorKind::InvalidIndentation
+        | ErrorKind::InvalidQuotedScalarIndent
+        | ErrorKind::InvalidBlockScalarIndent
         | ErrorKind::InvalidFlowScalarIndent => {
             say("this line is not indented far enough", "indent it further than the key it belongs to")
         }
-        other => (other.to_string(), "quote the value if it is meant as text, else check the indentation".to_owned()),
+        other => (
+            other.to_string(),
+            "quote the value if it is meant as text, else check the indentation".to_owned(),
+        ),
     }
 }

@@ -78,10 +78,20 @@ pub struct Document {
     pub env: Vec<Spanned<String>>,
     pub tools: Vec<ToolDoc>,
     pub limits: LimitsDoc,
+    /// Which of the lists above are not whole, because something under their key was reported.
+    pub gaps: Gaps,
     /// `workflow_sequence` or `steps`; missing where the model is to plan.
     pub steps: Field<Vec<StepDoc>>,
     /// Which of the two keys the steps stand under.
     pub steps_key: &'static str,
+}
+
+/// Declarations that could not all be read: a name that is not found may stand among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gaps {
+    pub inputs: bool,
+    pub env: bool,
+    pub tools: bool,
 }
 
 /// `model: openai/x` (only `name`), or the mapping.

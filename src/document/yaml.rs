@@ -139,8 +139,9 @@ impl<'s> Builder<'s> {
             let go_on = match event {
                 Event::DocumentStart(..) if documents == 1 => {
                     self.report(
-                        Diagnostic::new(Code::MultipleDocuments, span, "a second document begins here")
-                            .help("a workflow file holds one document; put the other one into a file of its own"),
+                        Diagnostic::new(Code::MultipleDocuments, span, "a second document begins here").help(
+                            "a workflow file holds one document; put the other one into a file of its own",
+                        ),
                     );
                     return true;
                 }
@@ -264,10 +265,9 @@ impl<'s> Builder<'s> {
             Some(_) => format!("the tag `{name}` does not go with this value"),
             None => format!("the tag `{name}` is not known"),
         };
-        self.report(
-            Diagnostic::new(Code::CustomTag, span, message)
-                .help("take the tag away, or quote the text if the `!` is meant; files hold plain YAML values only"),
-        );
+        self.report(Diagnostic::new(Code::CustomTag, span, message).help(
+            "take the tag away, or quote the text if the `!` is meant; files hold plain YAML values only",
+        ));
     }
 
     /// A `{` right after the `{` it is the first key of: what was meant is a template.
@@ -285,7 +285,15 @@ impl<'s> Builder<'s> {
             self.report(too_deep(span));
             return false;
         }
-        self.stack.push(Frame { start: span.start, end: span.end, anchor, reported, size: 1, depth: 1, content });
+        self.stack.push(Frame {
+            start: span.start,
+            end: span.end,
+            anchor,
+            reported,
+            size: 1,
+            depth: 1,
+            content,
+        });
         true
     }
 
@@ -308,10 +316,14 @@ impl<'s> Builder<'s> {
                 for (key, source) in merges {
                     if let Err(span) = merge::merge(&mut entries, &places, &source) {
                         self.diagnostics.push(
-                            Diagnostic::new(Code::WrongType, span, "`<<` takes a mapping, or a list of mappings")
-                                .path(path.clone())
-                                .help("name an anchor that marks a mapping: `<<: *defaults`")
-                                .related(key, "merged here"),
+                            Diagnostic::new(
+                                Code::WrongType,
+                                span,
+                                "`<<` takes a mapping, or a list of mappings",
+                            )
+                            .path(path.clone())
+                            .help("name an anchor that marks a mapping: `<<: *defaults`")
+                            .related(key, "merged here"),
                         );
                     }
                 }
@@ -319,7 +331,8 @@ impl<'s> Builder<'s> {
             }
         };
         let kind = if frame.reported { Kind::Reported } else { kind };
-        let built = Built { node: Arc::new(Node { span: whole, kind }), size: frame.size, depth: frame.depth };
+        let built =
+            Built { node: Arc::new(Node { span: whole, kind }), size: frame.size, depth: frame.depth };
         self.finish(built, frame.anchor)
     }
 
@@ -388,7 +401,9 @@ impl<'s> Builder<'s> {
         let Some(frame) = self.stack.last_mut() else { return true };
         frame.size += 1;
         frame.end = frame.end.max(node.span.end);
-        let Content::Map { entries, places, merges, pending, template } = &mut frame.content else { return true };
+        let Content::Map { entries, places, merges, pending, template } = &mut frame.content else {
+            return true;
+        };
         let (next, diagnostic) = match node.as_scalar() {
             Some(scalar) if scalar.value == ScalarValue::String => {
                 let is_merge = scalar.style == Style::Plain && &*scalar.text == "<<";
@@ -442,9 +457,13 @@ impl<'s> Builder<'s> {
             None => (
                 Pending::Dropped,
                 Some(
-                    Diagnostic::new(Code::NonStringKey, node.span, format!("a key is {}, not a string", node.describe()))
-                        .path(path)
-                        .help("keys are strings; quote the text if braces or brackets belong to it"),
+                    Diagnostic::new(
+                        Code::NonStringKey,
+                        node.span,
+                        format!("a key is {}, not a string", node.describe()),
+                    )
+                    .path(path)
+                    .help("keys are strings; quote the text if braces or brackets belong to it"),
                 ),
             ),
         };
@@ -484,6 +503,10 @@ fn reported(span: Span) -> Arc<Node> {
 }
 
 fn too_deep(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::TooDeep, span, format!("lists and mappings are nested more than {MAX_DEPTH} levels deep"))
-        .help("keep deeply nested data in a file that a tool reads")
+    Diagnostic::new(
+        Code::TooDeep,
+        span,
+        format!("lists and mappings are nested more than {MAX_DEPTH} levels deep"),
+    )
+    .help("keep deeply nested data in a file that a tool reads")
 }
