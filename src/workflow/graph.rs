@@ -67,6 +67,17 @@ impl StepGraph {
         }
     }
 
+    /// Makes `after`, which waits for nothing yet, wait for all of these; what is named twice counts
+    /// once, as the stronger of the two. Unlike [`add_edge`](Self::add_edge) this looks nothing up, so
+    /// a step that a thousand others wait for costs no more than any other.
+    pub fn add_dependencies(&mut self, after: NodeIndex, mut before: Vec<(NodeIndex, Dependency)>) {
+        before.sort_unstable_by_key(|(node, why)| (*node, std::cmp::Reverse(*why)));
+        before.dedup_by_key(|(node, _)| *node);
+        for (node, why) in before {
+            self.graph.add_edge(node, after, why);
+        }
+    }
+
     /// The position of a step.
     pub fn position(&self, id: &StepId) -> Option<usize> {
         self.positions.get(id).copied()

@@ -1,0 +1,254 @@
+//! Checks of templates: their syntax, whether there may be one, and whether what they read exists.
+//!
+//! Main type: [`Texts`], which turns the strings of a document into templates and keeps the mistakes.
+//! Knows which roots may be read where; does not know which steps exist (the graph checks do).
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::trail::Trail;
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::document::Spanned;
+use crate::source::{Source, Span};
+use crate::template::{Condition, Read, Template, TemplateError};
+
+/// Every root there is.
+const ROOTS: [&str; 4] = ["inputs", "steps", "args", "env"];
+
+/// What may be read in one place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Readable<'a> {
+    roots: &'static [&'static str],
+    /// In words, for messages.
+    place: &'static str,
+    /// The arguments of the tool, if they are all known.
+    args: Option<&'a [&'a str]>,
+}
+
+impl<'a> Readable<'a> {
+    /// `task` and `system`.
+    pub const PROMPT: Readable<'static> =
+        Readable { roots: &["inputs"], place: "the task and the system prompt", args: None };
+    /// `description`, `when` and `args` of a step.
+    pub const STEP: Readable<'static> = Readable { roots: &["inputs", "steps"], place: "a step", args: None };
+    /// `model`.
+    pub const MODEL: Readable<'static> =
+        Readable { roots: &["inputs", "env"], place: "the model's settings", args: None };
+
+    /// A tool's definition.
+    pub fn tool(args: Option<&'a [&'a str]>) -> Self {
+        Readable { roots: &["inputs", "args", "env"], place: "a tool's definition", args }
+    }
+}
+
+/// The strings of a document on their way to templates.
+pub(super) struct Texts<'a> {
+    source: &'a Source,
+    inputs: HashSet<&'a str>,
+    env: HashSet<&'a str>,
+    pub found: Vec<Diagnostic>,
+}
+
+impl<'a> Texts<'a> {
+    pub fn new(source: &'a Source, inputs: HashSet<&'a str>, env: HashSet<&'a str>) -> Self {
+        Self { source, inputs, env, found: Vec::new() }
+    }
+
+    /// The template in a string; `None` if it is none, which is reported.
+    pub fn template(
+        &mut self,
+        text: &str,
+        span: Span,
+        trail: &Trail<'_>,
+        may: Readable<'_>,
+    ) -> Option<Template> {
+        match Template::parse(text) {
+            Ok(template) => {
+                self.reads(template.reads(), text, span, trail, may);
+                Some(template)
+            }
+            Err(error) => {
+                self.syntax(&error, text, span, trail);
+                None
+            }
+        }
+    }
+
+    /// The condition in a string; `None` if it is none, which is reported.
+    pub fn condition(&mut self, text: &str, span: Span, trail: &Trail<'_>) -> Option<Condition> {
+        match Condition::parse(text) {
+            Ok(condition) => {
+                self.reads(condition.reads(), text, span, trail, Readable::STEP);
+                Some(condition)
+            }
+            Err(error) => {
+                self.syntax(&error, text, span, trail);
+                None
+            }
+        }
+    }
+
+    /// A string in which no template may be.
+    pub fn plain(&mut self, text: &Spanned<String>, trail: &Trail<'_>, why: &str) {
+        if let Ok(template) = Template::parse(&text.value)
+            && let Some(read) = template.reads().first()
+        {
+            let place = self.place(&text.value, text.span, &read.range);
+            let help = "`{% raw %}` … `{% endraw %}` writes braces that are no template";
+            self.refuse(Code::TemplateNotAllowed, place, trail, why.to_owned(), Some(help.to_owned()));
+        }
+    }
+
+    /// The url of a tool: scheme and host stand as they are.
+    pub fn url(&mut self, text: &Spanned<String>, trail: &Trail<'_>, may: Readable<'_>) {
+        let Some(template) = self.template(&text.value, text.span, trail, may) else { return };
+        if template.is_literal() {
+            return;
+        }
+        let marker =
+            ["{{", "{%", "{#"].iter().filter_map(|marker| text.value.find(marker)).min().unwrap_or(0);
+        let fixed = &text.value[..marker];
+        let host_ends = fixed.find("://").is_some_and(|at| fixed[at + 3..].contains(['/', '?', '#']));
+        if !host_ends {
+            let place = self.place(&text.value, text.span, &(marker..marker + 2));
+            let message = "the scheme and host of a url cannot come from a template".to_owned();
+            let help = "write them out: a template may stand after the first `/` that follows the host";
+            self.refuse(Code::TemplateNotAllowed, place, trail, message, Some(help.to_owned()));
+        }
+    }
+
+    /// Where a range of a string's text stands in the source; the whole string if it cannot be told.
+    pub fn place(&self, text: &str, span: Span, range: &Range<usize>) -> Span {
+        let raw = self.source.slice(span);
+        let at =
+            |offset: usize| Span::new(span.start + offset + range.start, span.start + offset + range.end);
+        let quoted = ['"', '\''].iter().find_map(|quote| raw.strip_prefix(*quote)?.strip_suffix(*quote));
+        if raw == text {
+            return at(0);
+        }
+        if quoted == Some(text) {
+            return at(1);
+        }
+        // Escapes, folded lines and block scalars: the place can be told where the part occurs once.
+        match text.get(range.clone()).filter(|part| part.len() > 1) {
+            Some(part) if raw.matches(part).count() == 1 => match raw.find(part) {
+                Some(offset) => Span::new(span.start + offset, span.start + offset + part.len()),
+                None => span,
+            },
+            _ => span,
+        }
+    }
+
+    fn syntax(&mut self, error: &TemplateError, text: &str, span: Span, trail: &Trail<'_>) {
+        let place = error.range.as_ref().map_or(span, |range| self.place(text, span, range));
+        let help = "braces that are no template are written `{% raw %}{{ … }}{% endraw %}`";
+        let help = text.contains("{{").then(|| help.to_owned());
+        self.refuse(Code::TemplateSyntax, place, trail, error.message.clone(), help);
+    }
+
+    fn reads(&mut self, reads: &[Read], text: &str, span: Span, trail: &Trail<'_>, may: Readable<'_>) {
+        for read in reads {
+            let place = self.place(text, span, &read.range);
+            let shown = &text[read.range.clone()];
+            if !may.roots.contains(&read.root.as_str()) {
+                self.unreadable(read, shown, place, trail, may);
+                continue;
+            }
+            match read.root.as_str() {
+                "inputs" => {
+                    let known: Vec<&str> = self.inputs.iter().copied().collect();
+                    self.known(read, "input", &known, place, trail);
+                }
+                "args" => {
+                    if let Some(known) = may.args {
+                        self.known(read, "argument", known, place, trail);
+                    }
+                }
+                "env" => self.variable(read, shown, span, place, trail),
+                _ => self.step(read, shown, place, trail),
+            }
+        }
+    }
+
+    fn unreadable(&mut self, read: &Read, shown: &str, place: Span, trail: &Trail<'_>, may: Readable<'_>) {
+        let listed = may.roots.iter().map(|root| format!("`{root}`")).collect::<Vec<_>>().join(", ");
+        if ROOTS.contains(&read.root.as_str()) {
+            let message = format!("`{}` cannot be read in {} (only {listed})", read.root, may.place);
+            let help = (read.root == "env").then(|| {
+                "environment variables may be read in tool definitions and `model`, so that no secret reaches a prompt"
+                    .to_owned()
+            });
+            return self.refuse(Code::TemplateNotAllowed, place, trail, message, help);
+        }
+        let message = format!("there is nothing named `{}` (templates here may read {listed})", read.root);
+        let help = if self.inputs.contains(read.root.as_str()) && may.roots.contains(&"inputs") {
+            Some(format!("did you mean `inputs.{shown}`?"))
+        } else {
+            nearest(&read.root, may.roots.iter().copied()).map(|name| format!("did you mean `{name}`?"))
+        };
+        self.refuse(Code::UnknownVariable, place, trail, message, help);
+    }
+
+    fn known(&mut self, read: &Read, what: &str, known: &[&str], place: Span, trail: &Trail<'_>) {
+        let Some(name) = read.path.first().filter(|name| !known.contains(&name.as_str())) else { return };
+        let message = format!("there is no {what} named `{name}`");
+        let help = did_you_mean(name, known, &format!("{what}s"))
+            .or_else(|| Some(format!("no {what}s are declared")));
+        self.refuse(Code::UnknownVariable, place, trail, message, help);
+    }
+
+    fn variable(&mut self, read: &Read, shown: &str, span: Span, place: Span, trail: &Trail<'_>) {
+        let Some(name) = read.path.first() else {
+            let message = format!("`{shown}` does not name one environment variable");
+            let help = Some("write `env.NAME`, with `NAME` listed under `env`".to_owned());
+            return self.refuse(Code::TemplateNotAllowed, place, trail, message, help);
+        };
+        if !self.env.contains(name.as_str()) {
+            let message = format!("the environment variable `{name}` is not declared");
+            let near = nearest(name, self.env.iter().copied());
+            let help = near.map_or_else(
+                || format!("list it at the top of the file: `env: [{name}]`"),
+                |near| format!("did you mean `{near}`?"),
+            );
+            self.refuse(Code::UndeclaredEnv, span, trail, message, Some(help));
+        }
+    }
+
+    /// Whether the step exists is checked with the graph; here only the form.
+    fn step(&mut self, read: &Read, shown: &str, place: Span, trail: &Trail<'_>) {
+        match read.path.as_slice() {
+            [] => {
+                let message = format!("`{shown}` does not name one step");
+                let help = "the name of a step must be a literal: `steps[\"1\"].result`".to_owned();
+                self.refuse(Code::TemplateNotAllowed, place, trail, message, Some(help));
+            }
+            [id, part, ..] if part != "result" => {
+                let message = format!("a step has no `{part}`, only a `result`");
+                let help = Some(format!("write `steps[\"{id}\"].result`"));
+                self.refuse(Code::UnknownVariable, place, trail, message, help);
+            }
+            _ => {}
+        }
+    }
+
+    fn refuse(&mut self, code: Code, span: Span, trail: &Trail<'_>, message: String, help: Option<String>) {
+        let mut found = Diagnostic::new(code, span, message).path(trail.to_string());
+        found.help = help;
+        self.found.push(found);
+    }
+}
+
+/// "did you mean …?", or the list of what is known; `None` if nothing is.
+pub(super) fn did_you_mean(name: &str, known: &[&str], what: &str) -> Option<String> {
+    if known.is_empty() {
+        return None;
+    }
+    let mut listed = known.iter().take(20).copied().collect::<Vec<_>>();
+    listed.sort_unstable();
+    let more = if known.len() > listed.len() { ", …" } else { "" };
+    let list = format!("known {what}: {}{more}", listed.join(", "));
+    Some(match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? {list}"),
+        None => list,
+    })
+}
