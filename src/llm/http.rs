@@ -168,8 +168,12 @@ fn sent(endpoint: &Endpoint, error: &reqwest::Error) -> ModelError {
 /// Whether TLS itself failed: a certificate, or a server that does not speak it.
 fn is_tls(error: &reqwest::Error) -> bool {
     causes(error).any(|cause| {
-        let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        cause.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>())
+        // An I/O error that wraps another error leaves it out of its chain of sources.
+        let mut cause: &(dyn Error + 'static) = cause;
+        while let Some(inner) = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            cause = inner;
+        }
+        cause.is::<rustls::Error>()
     })
 }
 

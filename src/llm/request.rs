@@ -65,6 +65,7 @@ pub struct ResponseFormat {
 
 /// What is asked, as structure.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one a request, and a box would be in the way of every reader")]
 pub enum Facts {
     /// Write a plan for the task with these tools.
     Plan { task: String, tools: Vec<ToolSpec> },

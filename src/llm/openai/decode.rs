@@ -21,7 +21,7 @@ pub fn decode(answer: &Answer, endpoint: &Endpoint, request: &Request) -> Result
         // Some servers refuse with status 200.
         return Err(match said_in(&body) {
             Some(said) => said.refusal(answer, endpoint, request),
-            None if choices.is_some() => protocol(endpoint, "answered with an empty list of choices"),
+            None if choices.is_some() => malformed(endpoint, "answered with an empty list of choices"),
             None => protocol(endpoint, "answered with JSON that has no `choices`"),
         });
     };
@@ -41,7 +41,7 @@ pub fn decode(answer: &Answer, endpoint: &Endpoint, request: &Request) -> Result
             Reply::from_text(content(choice.get("text")).0)
         }
         None if reason == "content_filter" => Reply::default(),
-        None => return Err(protocol(endpoint, "answered with a choice that has no message")),
+        None => return Err(malformed(endpoint, "answered with a choice that has no message")),
     };
     reply.usage = usage(body.get("usage"));
     reply.finish = match reason {
@@ -74,7 +74,7 @@ fn parse(answer: &Answer, endpoint: &Endpoint) -> Result<Value, ModelError> {
             Err(protocol(endpoint, "answered with bytes that are not UTF-8"))
         }
         Err(error) if error.is_eof() => {
-            Err(protocol(endpoint, "answered with JSON that stops in the middle"))
+            Err(malformed(endpoint, "answered with JSON that stops in the middle"))
         }
         Err(error) => {
             let start = endpoint.quote(&String::from_utf8_lossy(&body[..body.len().min(80)]));
@@ -83,11 +83,19 @@ fn parse(answer: &Answer, endpoint: &Endpoint) -> Result<Value, ModelError> {
     }
 }
 
+/// Whatever answered may not be a server of this kind at all.
 fn protocol(endpoint: &Endpoint, what: &str) -> ModelError {
     let message = format!(
         "{what}; does a server for OpenAI Chat Completions run there? {}, and most end in /v1",
         endpoint.address_setting()
     );
+    endpoint.fault(ModelErrorKind::Protocol, message)
+}
+
+/// A server of the right kind answered wrongly.
+fn malformed(endpoint: &Endpoint, what: &str) -> ModelError {
+    let setting = endpoint.address_setting();
+    let message = format!("{what}; run it again, or name another model with --model; {setting}");
     endpoint.fault(ModelErrorKind::Protocol, message)
 }
 
@@ -116,7 +124,7 @@ fn read_message(
     }
     let calls = calls.into_iter().enumerate().map(|(at, (id, function))| {
         let Some(name) = function.get("name").and_then(Value::as_str) else {
-            return Err(protocol(endpoint, "answered with a tool call that has no name"));
+            return Err(malformed(endpoint, "answered with a tool call that has no name"));
         };
         let id = id.and_then(Value::as_str).filter(|id| !id.is_empty());
         Ok(Call {

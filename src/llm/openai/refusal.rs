@@ -128,7 +128,7 @@ impl Said {
         if self.has_code(&["model_not_found", "model_not_supported"]) || status == 404 {
             let model = endpoint.quote(&endpoint.model);
             let what = format!("knows no model `{model}`, or the address is wrong ({status}){words}");
-            let advice = format!("check --model, and the address: {}", endpoint.address_setting());
+            let advice = format!("check --model and the address; {}", endpoint.address_setting());
             return (Refused, format!("{what}; {advice}"));
         }
         match status {
@@ -136,7 +136,7 @@ impl Said {
                 let to = answer.location.as_deref().map(|to| endpoint.quote(to));
                 let to = to.map_or_else(String::new, |to| format!(" to {to}"));
                 let what = format!("answered with a redirect{to} ({status}), and requests do not follow any");
-                (Refused, format!("{what}; {}: give the final address", endpoint.address_setting()))
+                (Refused, format!("{what}; give the final address, {}", endpoint.address_setting()))
             }
             401 => (Refused, format!("refused the key (401){words}; {}", endpoint.key_setting())),
             403 => {
