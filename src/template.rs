@@ -5,12 +5,15 @@
 //! `{#` never reaches the engine.
 
 mod engine;
+mod percent;
 mod reads;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
+
+pub use percent::percent_encode;
 
 /// A string that may hold `{{ … }}`, parsed.
 #[derive(Clone, Debug)]
@@ -100,6 +103,14 @@ impl Template {
         match self.shape {
             Shape::Literal => Ok(self.text.to_string()),
             Shape::Expression | Shape::Text => engine::render(&self.text, &self.reads, scope),
+        }
+    }
+
+    /// The same, as a url: every value that is put in is percent-encoded as one component.
+    pub fn render_url(&self, scope: &Value) -> Result<String, TemplateError> {
+        match self.shape {
+            Shape::Literal => Ok(self.text.to_string()),
+            Shape::Expression | Shape::Text => engine::render_url(&self.text, &self.reads, scope),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Turns texts into what they read, and texts with a scope into values. Knows minijinja; nothing else
 //! does. JSON goes in and JSON comes out: only the parts of the scope a text reads are converted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -12,28 +13,40 @@ use minijinja::value::{Serde, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 use serde_json::Value;
 
+use super::percent::percent_encode;
 use super::reads::{Names, names_of_expression, names_of_template};
 use super::{Read, TemplateError};
 
 /// Most work one rendering may do, in the engine's unit (an instruction, or 64 bytes of text).
 const FUEL: u64 = 10_000_000;
 
+/// The name of a text that is a url: what is put into it is percent-encoded.
+const URL: &str = "url";
+
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_auto_escape_callback(|name| match name {
+        URL => AutoEscape::Custom(Cow::Borrowed(URL)),
+        _ => AutoEscape::None,
+    });
     environment.set_debug(true);
     environment.set_fuel(Some(FUEL));
     environment.set_syntax(syntax());
     // `debug()` would print the whole scope, whatever the text may read.
     environment.remove_global("debug");
-    environment.set_formatter(|out, _, value| {
-        if let Some(text) = value.as_str() {
-            return Ok(out.write_str(text)?);
+    environment.set_formatter(|out, state, value| {
+        let text = match value.as_str() {
+            Some(text) => Cow::Borrowed(text),
+            None => Cow::Owned(
+                serde_json::to_string(value)
+                    .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?,
+            ),
+        };
+        match state.auto_escape() {
+            AutoEscape::Custom(name) if name == URL => Ok(out.write_str(&percent_encode(&text))?),
+            _ => Ok(out.write_str(&text)?),
         }
-        let json = serde_json::to_string(value)
-            .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?;
-        Ok(out.write_str(&json)?)
     });
     environment
 });
@@ -62,6 +75,13 @@ pub(super) fn read_expression(text: &str) -> Result<Vec<Read>, TemplateError> {
 /// The text with its templates filled in.
 pub(super) fn render(text: &str, reads: &[Read], scope: &Value) -> Result<String, TemplateError> {
     let template = ENVIRONMENT.template_from_str(text).map_err(|error| syntax_fault(text, &error))?;
+    template.render(context(reads, scope)).map_err(|error| fault(text, &error))
+}
+
+/// The url with its templates filled in, each value as one component.
+pub(super) fn render_url(text: &str, reads: &[Read], scope: &Value) -> Result<String, TemplateError> {
+    let template =
+        ENVIRONMENT.template_from_named_str(URL, text).map_err(|error| syntax_fault(text, &error))?;
     template.render(context(reads, scope)).map_err(|error| fault(text, &error))
 }
 

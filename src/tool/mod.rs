@@ -3,15 +3,31 @@
 //! Main types: [`Tool`] and [`Catalog`]. A tool is called with arguments that fit its schema; it knows
 //! no plan, and what it returns is a value or a fault with a plain message.
 
-use std::sync::Arc;
+mod builtin;
+mod catalog;
+mod command;
+mod declared;
+mod exchange;
+mod form;
+mod http;
+mod mask;
+mod math;
+mod output;
+mod process;
+mod rows;
+mod sql;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
-use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use crate::id::{RunId, StepId, ToolName};
-use crate::spec::{Schema, ToolSpec};
+pub use catalog::{BuildError, Catalog, Entry};
+pub use declared::Surroundings;
+pub use math::math_specs;
+
+use crate::id::{RunId, StepId};
+use crate::spec::ToolSpec;
 
 /// Something a step can call.
 #[async_trait]
@@ -23,7 +39,13 @@ pub trait Tool: Send + Sync {
     async fn call(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Value, ToolFault>;
 }
 
+/// What every built-in tool is, math first.
+pub fn builtin_specs() -> Vec<ToolSpec> {
+    math_specs()
+}
+
 /// Who calls, and within what bounds.
+#[derive(Clone, Copy)]
 pub struct CallContext<'a> {
     pub run: &'a RunId,
     pub step: &'a StepId,
@@ -57,39 +79,20 @@ pub enum ToolFaultKind {
     Timeout,
 }
 
-/// The tools of one run, by name, each with its argument schema compiled.
-#[derive(Clone, Default)]
-pub struct Catalog {
-    tools: IndexMap<ToolName, Entry>,
-}
-
-/// A tool with its compiled argument schema.
-#[derive(Clone)]
-pub struct Entry {
-    pub tool: Arc<dyn Tool>,
-    pub arguments: Schema,
-}
-
-impl Catalog {
-    /// The tool of that name.
-    pub fn get(&self, name: &ToolName) -> Option<&Entry> {
-        self.tools.get(name)
+impl ToolFault {
+    /// A fault that trying again does not mend.
+    pub fn permanent(message: impl Into<String>) -> Self {
+        Self { kind: ToolFaultKind::Permanent, message: message.into(), retry_after: None }
     }
 
-    /// What the tools are, in order.
-    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.tools.values().map(|entry| entry.tool.spec())
+    /// A fault that may pass.
+    pub fn transient(message: impl Into<String>) -> Self {
+        Self { kind: ToolFaultKind::Transient, message: message.into(), retry_after: None }
     }
 
-    /// Adds a tool.
-    ///
-    /// # Panics
-    /// If its argument schema is no schema: `load` has checked it.
-    pub fn add(&mut self, tool: Arc<dyn Tool>) {
-        let arguments = match Schema::parse(&tool.spec().parameters) {
-            Ok(schema) => schema,
-            Err(mismatch) => panic!("bug: unchecked schema of {}: {mismatch}", tool.spec().name),
-        };
-        self.tools.insert(tool.spec().name.clone(), Entry { tool, arguments });
+    /// The time `allowed` was over; `what` names what took too long: "`sleep`", "the query".
+    pub fn timeout(what: &str, allowed: Duration) -> Self {
+        let message = format!("{what} did not finish within {allowed:?} and was ended");
+        Self { kind: ToolFaultKind::Timeout, message, retry_after: None }
     }
 }

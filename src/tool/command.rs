@@ -1,0 +1,232 @@
+//! A declared tool that runs a program: an argv, never a shell line.
+//!
+//! Main type: [`Program`]. The arguments of the call are filled into the argv and given as JSON on
+//! stdin; what it prints is the result. How the process is held is for `process` to know.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tokio::process::Command;
+
+use super::declared::{Surroundings, place, unfilled};
+use super::form::Form;
+use super::mask::Mask;
+use super::output::{Capture, EXCERPT, excerpt, value};
+use super::process::{Bounds, Process};
+use super::{CallContext, Tool, ToolFault};
+use crate::spec::ToolSpec;
+use crate::template::TemplateError;
+
+/// Time between asking a program to end and ending it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a program finds of our own environment, besides what the file declares.
+const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
+
+/// A program and its arguments.
+pub(super) struct Program {
+    spec: ToolSpec,
+    /// As the file wrote it: a name to look up in PATH, or a path.
+    name: String,
+    args: Vec<Form>,
+    surroundings: Arc<Surroundings>,
+    mask: Mask,
+    grace: Duration,
+}
+
+impl Program {
+    /// Parses an argv.
+    pub(super) fn new(
+        spec: ToolSpec,
+        argv: &[String],
+        surroundings: Arc<Surroundings>,
+    ) -> Result<Self, TemplateError> {
+        let name = argv.first().cloned().unwrap_or_default();
+        let args = argv.iter().skip(1).map(|arg| Form::text(arg)).collect::<Result<_, _>>()?;
+        let mask = surroundings.mask();
+        Ok(Self { spec, name, args, surroundings, mask, grace: GRACE })
+    }
+
+    fn command(&self, args: &Map<String, Value>) -> Result<Command, ToolFault> {
+        let mut command = Command::new(self.executable());
+        if !self.args.is_empty() {
+            let scope = self.surroundings.scope(args);
+            for (at, form) in self.args.iter().enumerate() {
+                let part = || format!("item {} of `command`", at + 1);
+                let text = form.fill_text(&scope).map_err(|error| unfilled(&part(), &error))?;
+                if text.contains('\0') {
+                    let message = format!("{} holds a NUL character, which no program can be given", part());
+                    return Err(ToolFault::permanent(message));
+                }
+                command.arg(text);
+            }
+        }
+        command.env_clear();
+        for name in INHERITED {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.envs(&self.surroundings.env);
+        if !self.surroundings.workspace.as_os_str().is_empty() {
+            command.current_dir(&self.surroundings.workspace);
+        }
+        Ok(command)
+    }
+
+    /// A bare name is looked up in PATH; a path starts in the folder of the workflow file.
+    fn executable(&self) -> OsString {
+        if !self.name.contains('/') {
+            return self.name.clone().into();
+        }
+        let path = self.surroundings.path(&self.name);
+        // The program starts in the workspace, so a relative path would start there too.
+        std::path::absolute(&path).unwrap_or(path).into()
+    }
+
+    fn not_started(&self, error: &io::Error) -> ToolFault {
+        let workspace = &self.surroundings.workspace;
+        let program =
+            place(&self.name, if self.name.contains('/') { &self.surroundings.base } else { Path::new("") });
+        match error.kind() {
+            io::ErrorKind::NotFound if !workspace.as_os_str().is_empty() && !workspace.is_dir() => {
+                ToolFault::permanent(format!(
+                    "the folder to run {program} in is missing: {}",
+                    workspace.display()
+                ))
+            }
+            io::ErrorKind::NotFound if self.name.contains('/') => ToolFault::permanent(format!(
+                "there is no program {program}, or the interpreter its first line names is missing"
+            )),
+            io::ErrorKind::NotFound => ToolFault::permanent(format!("there is no program {program} on PATH")),
+            io::ErrorKind::PermissionDenied => {
+                ToolFault::permanent(format!("{program} may not be executed: {error}"))
+            }
+            io::ErrorKind::ArgumentListTooLong => ToolFault::permanent(format!(
+                "the arguments are too long to start {program} with; a program can read them as JSON on stdin"
+            )),
+            io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => {
+                ToolFault::transient(format!("{program} cannot be started now: {error}"))
+            }
+            _ => ToolFault::permanent(format!("{program} cannot be started: {error}")),
+        }
+    }
+
+    fn failed(&self, status: ExitStatus, output: Capture, errors: Capture) -> ToolFault {
+        let printed = match (errors.text(&self.mask), output.total()) {
+            (errors, _) if !errors.trim().is_empty() => format!(": {}", errors.trim()),
+            (_, 0) => " and printed nothing".to_owned(),
+            _ => format!(" and printed: {}", excerpt(&output.text(&self.mask), EXCERPT)),
+        };
+        ToolFault::transient(format!("`{}` {}{printed}", self.name, ending(status)))
+    }
+}
+
+#[async_trait]
+impl Tool for Program {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Value, ToolFault> {
+        let command = self.command(args)?;
+        let mut input =
+            serde_json::to_vec(args).unwrap_or_else(|error| panic!("bug: JSON is no JSON: {error}"));
+        input.push(b'\n');
+        let bounds = Bounds {
+            timeout: context.timeout,
+            grace: self.grace,
+            max_output: context.max_output_bytes,
+            max_errors: EXCERPT,
+        };
+        let mut lines = Lines::new(context.progress);
+        let process = Process::start(command).map_err(|error| self.not_started(&error))?;
+        let finished = process
+            .run(input, &bounds, |chunk| lines.push(chunk))
+            .await
+            .map_err(|error| ToolFault::transient(format!("`{}` was lost sight of: {error}", self.name)))?;
+        match bounds.timeout {
+            Some(timeout) if finished.timed_out => {
+                Err(ToolFault::timeout(&format!("`{}`", self.name), timeout))
+            }
+            _ if !finished.status.success() => {
+                Err(self.failed(finished.status, finished.output, finished.errors))
+            }
+            _ => {
+                let what = format!("the output of `{}`", self.name);
+                value(finished.output, self.spec.output, &what, &self.mask)
+            }
+        }
+    }
+}
+
+fn ending(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("was ended by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("failed with exit code {code}"),
+        None => "failed".to_owned(),
+    }
+}
+
+/// Longest piece of a line that is kept for showing, in bytes.
+const LINE: usize = 4096;
+
+/// Most lines that are shown in a tenth of a second; nobody can read more.
+const LINES_AT_ONCE: usize = 10;
+
+/// Chunks of output, shown line by line; of a flood only some lines.
+struct Lines<'a> {
+    show: &'a (dyn Fn(String) + Send + Sync),
+    line: Vec<u8>,
+    window: Instant,
+    shown: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(show: &'a (dyn Fn(String) + Send + Sync)) -> Self {
+        Self { show, line: Vec::new(), window: Instant::now(), shown: 0 }
+    }
+
+    fn push(&mut self, chunk: &[u8]) {
+        if self.window.elapsed() > Duration::from_millis(100) {
+            (self.window, self.shown) = (Instant::now(), 0);
+        }
+        let mut rest = chunk;
+        while self.shown < LINES_AT_ONCE
+            && let Some(at) = rest.iter().position(|byte| *byte == b'\n')
+        {
+            self.keep(&rest[..at]);
+            rest = &rest[at + 1..];
+            let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned();
+            if !line.is_empty() {
+                (self.show)(line);
+                self.shown += 1;
+            }
+        }
+        if self.shown == LINES_AT_ONCE {
+            // What was begun goes on after the last line break of the flood.
+            match rest.iter().rposition(|byte| *byte == b'\n') {
+                Some(at) => {
+                    self.line.clear();
+                    rest = &rest[at + 1..];
+                }
+                None => {}
+            }
+        }
+        self.keep(rest);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = LINE.saturating_sub(self.line.len());
+        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
