@@ -8,6 +8,7 @@ mod endpoint;
 mod http;
 #[cfg(test)]
 mod misbehaviour;
+mod offline;
 pub mod openai;
 mod request;
 mod scripted;
@@ -18,6 +19,7 @@ pub use answer::Answer;
 pub use connect::{Codec, Provider, connect, providers, resolve};
 pub use endpoint::{AddressFrom, Endpoint, Secret};
 pub use http::{CONNECT_TIMEOUT, DEFAULT_TIMEOUT, MAX_ANSWER_BYTES, Transport};
+pub use offline::Offline;
 pub use request::{Call, Choice, Facts, Finish, Message, NamedResult, Reply, Request, ResponseFormat};
 pub use scripted::Scripted;
 
