@@ -9,6 +9,7 @@ mod lower;
 mod merge;
 pub mod node;
 mod path;
+pub mod reply;
 mod scalar;
 pub mod schema;
 mod syntax;
