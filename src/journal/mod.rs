@@ -10,10 +10,21 @@ pub trait Journal: Send {
     fn append(&mut self, events: &[Event]) -> Result<(), RecordError>;
 }
 
-/// Keeps nothing: a run with no record, whose state is what its fold holds.
+/// Keeps nothing: a run without a record, whose state is what its fold holds.
+#[derive(Debug, Default)]
+pub struct Discard;
+
+impl Journal for Discard {
+    fn append(&mut self, _: &[Event]) -> Result<(), RecordError> {
+        Ok(())
+    }
+}
+
+/// Keeps events as long as the process lives.
 #[derive(Debug, Default)]
 pub struct Memory {
     events: Vec<Event>,
+    commits: usize,
 }
 
 impl Memory {
@@ -21,11 +32,17 @@ impl Memory {
     pub fn events(&self) -> &[Event] {
         &self.events
     }
+
+    /// In how many commits.
+    pub fn commits(&self) -> usize {
+        self.commits
+    }
 }
 
 impl Journal for Memory {
     fn append(&mut self, events: &[Event]) -> Result<(), RecordError> {
         self.events.extend_from_slice(events);
+        self.commits += 1;
         Ok(())
     }
 }

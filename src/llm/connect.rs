@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use super::endpoint::{AddressFrom, Endpoint, Secret};
 use super::openai::{Dialect, OpenAi};
-use super::{Model, ModelError, ModelErrorKind};
+use super::{Model, ModelError, ModelErrorKind, Offline};
 use crate::id::ModelName;
 
 /// A service that runs models.
@@ -94,14 +94,8 @@ pub fn connect(
     let provider = find(name)?;
     match provider.codec {
         Codec::OpenAi(_) => Ok(Arc::new(OpenAi::new(name.clone(), resolve(name, base_url, env)?)?)),
-        Codec::Offline => offline(),
+        Codec::Offline => Ok(Arc::new(Offline::new())),
     }
-}
-
-// The one seam to the offline model: `Ok(Arc::new(Offline::new()))` once its module is here.
-fn offline() -> Result<Arc<dyn Model>, ModelError> {
-    let message = "the offline model is not part of this build; name a model with --model";
-    Err(ModelError::new(ModelErrorKind::Unable, message))
 }
 
 /// Where the model of that name is asked, and with which key. The key goes to the provider itself, to

@@ -8,8 +8,8 @@ mod endpoint;
 mod http;
 #[cfg(test)]
 mod misbehaviour;
-mod offline;
 pub mod openai;
+mod offline;
 mod request;
 mod scripted;
 

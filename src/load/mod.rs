@@ -80,9 +80,10 @@ pub fn check(source: &Source, document: &Document, scope: &Scope, origin: Origin
     }
     let inputs = document.inputs.iter().filter(|_| own).map(|input| input.name.value.as_str()).collect();
     let env = document.env.iter().filter(|_| own).map(|name| name.value.as_str()).collect();
-    let mut texts = Texts::new(source, inputs, env);
+    let mut texts = Texts::new(source, inputs, env, document.gaps);
 
     let mut tools = Tools::of_program(scope.tools.iter().chain(scope.named.iter().filter(|_| own)));
+    tools.incomplete = document.gaps.tools && own;
     let mut checked_inputs = indexmap::IndexMap::new();
     let (task, system);
     if own {

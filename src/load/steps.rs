@@ -98,6 +98,9 @@ impl Steps<'_, '_> {
         }
         let Some(name) = step.tool.spanned() else { return false };
         let Some(tool) = self.tools.get(&name.value) else {
+            if self.tools.incomplete {
+                return false;
+            }
             let message = format!("no tool named `{}`", name.value);
             let mut one =
                 Diagnostic::new(Code::UnknownTool, name.span, message).path(trail.key("tool").to_string());

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::document::Spanned;
+use crate::document::{Gaps, Spanned};
 use crate::source::{Source, Span};
 use crate::template::{Condition, Read, Template, TemplateError};
 
@@ -46,12 +46,14 @@ pub(super) struct Texts<'a> {
     source: &'a Source,
     inputs: HashSet<&'a str>,
     env: HashSet<&'a str>,
+    /// Which of these are not whole: a name that is missing may have been among what was reported.
+    gaps: Gaps,
     pub found: Vec<Diagnostic>,
 }
 
 impl<'a> Texts<'a> {
-    pub fn new(source: &'a Source, inputs: HashSet<&'a str>, env: HashSet<&'a str>) -> Self {
-        Self { source, inputs, env, found: Vec::new() }
+    pub fn new(source: &'a Source, inputs: HashSet<&'a str>, env: HashSet<&'a str>, gaps: Gaps) -> Self {
+        Self { source, inputs, env, gaps, found: Vec::new() }
     }
 
     /// The template in a string; `None` if it is none, which is reported.
@@ -155,6 +157,7 @@ impl<'a> Texts<'a> {
                 continue;
             }
             match read.root.as_str() {
+                "inputs" if self.gaps.inputs => {}
                 "inputs" => {
                     let known: Vec<&str> = self.inputs.iter().copied().collect();
                     self.known(read, "input", &known, place, trail);
@@ -203,7 +206,7 @@ impl<'a> Texts<'a> {
             let help = Some("write `env.NAME`, with `NAME` listed under `env`".to_owned());
             return self.refuse(Code::TemplateNotAllowed, place, trail, message, help);
         };
-        if !self.env.contains(name.as_str()) {
+        if !self.env.contains(name.as_str()) && !self.gaps.env {
             let message = format!("the environment variable `{name}` is not declared");
             let near = nearest(name, self.env.iter().copied());
             let help = near.map_or_else(

@@ -31,6 +31,8 @@ pub(super) struct KnownTool {
 pub(super) struct Tools {
     known: HashMap<String, KnownTool>,
     names: Vec<String>,
+    /// Whether a declaration could not be read: a name that is missing may be the one it gave.
+    pub incomplete: bool,
     /// What the document declares.
     pub declared: Vec<ToolSpec>,
 }

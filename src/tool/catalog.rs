@@ -120,3 +120,51 @@ fn declared(
 fn bounded<T: Tool + 'static>(tool: Declared<T>) -> Arc<dyn Tool> {
     Arc::new(tool)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::spec::Effect;
+    use crate::tool::probe::{Probe, spec};
+
+    fn double(with: Value) -> ToolSpec {
+        let with: Map<String, Value> = serde_json::from_value(with).expect("an object");
+        spec(ToolKind::Builtin { name: "multiply".into(), with }, Effect::Read)
+    }
+
+    #[tokio::test]
+    async fn fixed_arguments_win() {
+        let mut surroundings = Surroundings::default();
+        surroundings.inputs.insert("factor".to_owned(), json!(2));
+        let probe = Probe::default();
+        let tool = double(json!({"b": "{{ inputs.factor }}"}));
+        assert_eq!(
+            probe.declared(tool.clone(), surroundings.clone(), json!({"a": 21})).await,
+            Ok(json!(42.0))
+        );
+        assert_eq!(probe.declared(tool, surroundings, json!({"a": 21, "b": 5})).await, Ok(json!(42.0)));
+        let wrong =
+            probe.declared(double(json!({"b": "two"})), Surroundings::default(), json!({"a": 1})).await;
+        let message = wrong.expect_err("is no number").message;
+        assert!(message.starts_with("the arguments do not fit `multiply`: "), "{message}");
+    }
+
+    #[test]
+    fn what_cannot_be_made_names_its_tool() {
+        let kind = ToolKind::Builtin { name: "fly".into(), with: Map::new() };
+        let error = Catalog::build(&[spec(kind, Effect::Read)], Surroundings::default()).err();
+        assert_eq!(
+            error.map(|error| error.to_string()).as_deref(),
+            Some("the tool `probe` cannot be made: there is no built-in `fly`")
+        );
+    }
+
+    #[test]
+    fn math_is_always_there() {
+        let catalog = Catalog::build(&[], Surroundings::default()).expect("nothing can fail");
+        assert_eq!(catalog.specs().map(|spec| spec.name.as_str()).collect::<Vec<_>>().len(), 5);
+        assert!(catalog.get(&"power".into()).is_some());
+    }
+}

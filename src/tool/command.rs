@@ -230,3 +230,6 @@ impl<'a> Lines<'a> {
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,8 @@ mod http;
 mod mask;
 mod math;
 mod output;
+#[cfg(test)]
+mod probe;
 mod process;
 mod rows;
 mod sql;

@@ -211,7 +211,7 @@ mod tests {
         let mask = Mask::default();
         assert_eq!(captured("0123456789", 10).text(&mask), "0123456789");
         assert_eq!(captured("0123456789", 4).text(&mask), "01\n… [6 bytes left out] …\n89");
-        assert_eq!(captured("aäöüb", 5).text(&mask), "a\n… [6 bytes left out] …\nb");
+        assert_eq!(captured("aäöüb", 4).text(&mask), "a\n… [6 bytes left out] …\nb");
     }
 
     #[test]

@@ -73,6 +73,7 @@ impl Query {
             only_reads: self.spec.effect == Effect::Read,
             max_bytes: context.max_output_bytes,
             deadline: context.timeout.map(|timeout| Instant::now() + timeout),
+            lock_wait: context.timeout.map_or(LOCK_WAIT, |timeout| timeout.min(LOCK_WAIT)),
         })
     }
 }
@@ -128,6 +129,7 @@ struct Job {
     only_reads: bool,
     max_bytes: usize,
     deadline: Option<Instant>,
+    lock_wait: Duration,
 }
 
 /// Why a query has no result.
@@ -151,7 +153,7 @@ impl Job {
         };
         let bounded = connection
             .progress_handler(LOOK_EVERY, Some(stops))
-            .and_then(|()| connection.busy_timeout(self.lock_wait()));
+            .and_then(|()| connection.busy_timeout(self.lock_wait));
         bounded.map_err(|error| self.fault("the database cannot be used", &error))?;
         self.prepare_memory(&connection)?;
         // What is reached is what the file names: no second database by way of the query.
@@ -241,11 +243,6 @@ impl Job {
                 .map_err(|error| self.fault(&format!("the argument `{name}` is refused"), &error))?;
         }
         Ok(())
-    }
-
-    fn lock_wait(&self) -> Duration {
-        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        left.map_or(LOCK_WAIT, |left| left.min(LOCK_WAIT))
     }
 
     fn fault(&self, what: &str, error: &Error) -> Stop {
