@@ -95,7 +95,7 @@ pub fn lines(event: &Event, state: &RunState, list: &StepList, look: Look) -> Ve
 pub fn ending(outcome: &Outcome, state: &RunState, look: Look) -> Vec<String> {
     match outcome {
         Outcome::Succeeded { .. } => Vec::new(),
-        Outcome::Failed { failure } => {
+        Outcome::Failed { failure, .. } => {
             let failed = state.steps.iter().filter(|step| step.status == Status::Failed);
             let mut lines = failed
                 .map(|step| {
