@@ -27,7 +27,10 @@ fn main() {
 fn chain(bencher: Bencher, steps: usize) {
     let mut text = String::from("steps:\n  - {id: 1, tool: add, args: {a: 1, b: 1}}\n");
     for id in 2..=steps {
-        text.push_str(&format!("  - {{id: {id}, tool: add, args: {{a: {{step_result: {}}}, b: 1}}}}\n", id - 1));
+        text.push_str(&format!(
+            "  - {{id: {id}, tool: add, args: {{a: {{step_result: {}}}, b: 1}}}}\n",
+            id - 1
+        ));
     }
     bench(bencher, text, steps, 4);
 }

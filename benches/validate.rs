@@ -12,7 +12,8 @@ fn main() {
 
 /// A file in which every step has something to check: a tool, arguments, a reference, a template.
 fn file(steps: usize) -> Source {
-    let mut text = String::from("name: bench\ninputs:\n  n: {type: number, default: 1}\nworkflow_sequence:\n");
+    let mut text =
+        String::from("name: bench\ninputs:\n  n: {type: number, default: 1}\nworkflow_sequence:\n");
     text.push_str("  - {id: 1, type: tool_call, tool: add, args: {a: 1, b: 2}}\n");
     for id in 2..=steps {
         let before = id - 1;

@@ -106,6 +106,6 @@ mod tests {
         assert_eq!(source.position(8), Position { line: 2, column: 1, byte: 8 });
         assert_eq!(source.position(10), Position { line: 3, column: 1, byte: 10 });
         assert_eq!(source.position(999).line, 4);
-        assert_eq!(source.slice(Span::new(5, 99)), "\r\nb\rc\n".trim_start_matches('x'));
+        assert_eq!(source.slice(Span::new(5, 99)), "ñ\r\nb\rc\n");
     }
 }

@@ -8,10 +8,10 @@ use serde_json::json;
 use wf::diagnostic::Diagnostic;
 use wf::document::source_from_bytes;
 use wf::id::ToolName;
-use wf::load::{Loaded, Scope, load};
+use wf::load::{Loaded, Provider, Scope, load};
 use wf::source::Source;
 use wf::spec::{Effect, Output, ToolKind, ToolSpec};
-use wf::workflow::Origin;
+use wf::workflow::{Dependency, GraphNode, Origin};
 
 /// The scope of a program with two tools that are always there and one that is there when named.
 fn scope() -> Scope {
@@ -30,10 +30,19 @@ fn scope() -> Scope {
     let path = json!({"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}},
         "required": ["path"], "additionalProperties": false});
     Scope {
-        tools: vec![tool("add", numbers.clone()), tool("subtract", numbers)],
+        tools: ["add", "subtract", "multiply", "divide", "power"]
+            .map(|name| tool(name, numbers.clone()))
+            .to_vec(),
         named: vec![tool("read_file", path)],
+        providers: [("offline", false), ("openai", true), ("ollama", true)].map(provider).to_vec(),
         credentials: None,
     }
+}
+
+fn provider((name, network): (&str, bool)) -> Provider {
+    let key = (name == "openai").then(|| "OPENAI_API_KEY".to_owned());
+    let server = (name == "openai").then(|| "OPENAI_BASE_URL".to_owned());
+    Provider { name: name.to_owned(), models: network, key, server }
 }
 
 fn load_file(path: &Path) -> (Source, Loaded) {
@@ -106,4 +115,218 @@ fn every_case_gives_exactly_its_errors() {
         wrong.extend(problems.into_iter().map(|problem| format!("{}: {problem}", path.display())));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn load_text(text: &str, origin: Origin) -> (Source, Loaded) {
+    let source = Source::new("plans/test.yaml", text);
+    let loaded = load(&source, &scope(), origin);
+    (source, loaded)
+}
+
+fn found(text: &str) -> Vec<String> {
+    let (source, loaded) = load_text(text, Origin::Person);
+    let show = |one: &Diagnostic| {
+        let at = source.position(one.span.start);
+        format!("{}:{} {}", at.line, at.column, one.code)
+    };
+    loaded.diagnostics.iter().map(show).collect()
+}
+
+/// Who waits for whom, and why: `3<1 data`.
+fn edges(text: &str, origin: Origin) -> String {
+    let (_, loaded) = load_text(text, origin);
+    let problems: Vec<_> = loaded.diagnostics.iter().map(|one| &one.message).collect();
+    let plan = loaded.workflow.unwrap_or_else(|| panic!("{problems:?}")).plan.unwrap();
+    let mut edges = Vec::new();
+    for (at, step) in plan.steps.iter().enumerate() {
+        let mut before: Vec<String> = Vec::new();
+        for (node, why) in plan.graph.dependencies(plan.graph.node(at)) {
+            let GraphNode::Step(other) = plan.graph.kind(node) else { panic!("a barrier") };
+            let mark = if why == Dependency::Data { "!" } else { "" };
+            before.push(format!("{}{mark}", plan.steps[other].id));
+        }
+        before.sort();
+        edges.push(format!("{}<{}", step.id, before.join(",")));
+    }
+    edges.join(" ")
+}
+
+#[test]
+fn the_order_of_a_person_costs_one_edge_a_step() {
+    let plan = |steps: &str| format!("task: t\nworkflow_sequence:\n{steps}");
+    for (steps, expected) in [
+        (
+            "  - {id: a, type: reasoning, description: x}\n  - {id: b, type: reasoning, description: x}\n  - {id: c, type: reasoning, description: x}\n",
+            "a< b<a c<b",
+        ),
+        (
+            "  - {id: a, type: reasoning, description: x, depends_on: []}\n  - {id: b, type: reasoning, description: x, depends_on: []}\n  - {id: c, type: aggregate, inputs: [a], description: x}\n  - {id: d, type: reasoning, description: x}\n",
+            "a< b< c<a!,b d<c",
+        ),
+        (
+            "  - {id: a, type: reasoning, description: x}\n  - {id: b, type: tool_call, tool: add, args: {a: {step_result: a}, b: 1}, depends_on: []}\n  - {id: c, type: reasoning, description: \"{{ steps['a'].result }}\", depends_on: [b]}\n",
+            "a< b<a! c<a!,b",
+        ),
+        (
+            "  - {id: a, type: reasoning, description: x, depends_on: [b], when: \"steps.b.result\"}\n  - {id: b, type: reasoning, description: x, depends_on: []}\n",
+            "a<b! b<",
+        ),
+    ] {
+        assert_eq!(edges(&plan(steps), Origin::Person), expected);
+    }
+}
+
+#[test]
+fn a_models_steps_are_sorted_and_only_reads_overlap() {
+    let reads = r#"{"steps": [
+        {"id": 3, "type": "tool_call", "tool": "add", "args": {"a": {"step_result": 1}, "b": {"step_result": 2}}},
+        {"id": 1, "type": "tool_call", "tool": "add", "args": {"a": 1, "b": 2}},
+        {"id": 2, "type": "tool_call", "tool": "add", "args": {"a": 1, "b": 2}},
+        {"id": 4, "type": "reasoning", "description": "say {{ it }}"},
+        {"id": 5, "type": "tool_call", "tool": "add", "args": {"a": 1, "b": 2}},
+        {"id": 6, "type": "tool_call", "tool": "add", "description": "what was found"}]}"#;
+    assert_eq!(edges(reads, Origin::Model), "1< 2< 3<1!,2! 4<1,2,3 5<4 6<5");
+    let (_, loaded) = load_text(reads, Origin::Model);
+    let plan = loaded.workflow.unwrap().plan.unwrap();
+    assert!(plan.steps[3].description.as_ref().unwrap().is_literal());
+}
+
+#[test]
+fn a_model_may_say_only_what_steps_there_are() {
+    let text = r#"{"task": "{{ inputs.x }}", "env": ["TOKEN"], "tools": {"sh": {"description": "d", "command": ["sh"]}},
+        "limits": {"max_steps": 1}, "steps": [{"id": 1, "type": "reasoning", "description": "d", "timeout": "2s", "when": "{{"}]}"#;
+    let (_, loaded) = load_text(text, Origin::Model);
+    let workflow = loaded.workflow.unwrap();
+    assert!(workflow.tools.is_empty() && workflow.env.is_empty() && workflow.limits.max_steps.is_none());
+    let step = &workflow.plan.unwrap().steps[0];
+    assert!(step.timeout.is_none() && step.when.is_none());
+    assert_eq!(
+        loaded.repairs,
+        [
+            "dropped `tools`",
+            "dropped `env`",
+            "dropped `limits`",
+            "dropped `when` of step 1",
+            "dropped `timeout` of step 1"
+        ]
+    );
+    let text = r#"{"steps": [{"id": 1, "type": "tool_call", "tool": "read_file", "args": {"path": "x"}}]}"#;
+    assert_eq!(load_text(text, Origin::Model).1.diagnostics[0].code.as_str(), "unknown-tool");
+    assert!(load_text(text, Origin::Person).1.diagnostics.is_empty());
+}
+
+#[test]
+fn cycles_are_told_once_with_the_way_round() {
+    let text = "task: t\nworkflow_sequence:\n  - {id: a, type: reasoning, description: x, depends_on: [b]}\n  - {id: b, type: reasoning, description: x}\n";
+    let (_, loaded) = load_text(text, Origin::Person);
+    let [one] = loaded.diagnostics.as_slice() else { panic!("{:?}", loaded.diagnostics) };
+    assert_eq!(one.message, "steps wait for each other: a → b → a");
+    assert!(one.help.as_ref().unwrap().contains("step `b` has no `depends_on`"));
+    assert_eq!(one.path, "workflow_sequence[0].depends_on[0]");
+}
+
+#[test]
+fn templates_may_read_what_their_place_allows() {
+    let file = |line: &str, step: &str| {
+        format!(
+            "task: t\ninputs: {{n: {{type: integer, default: 1}}}}\nenv: [TOKEN]\ntools:\n  t:\n    description: d\n    parameters: {{type: object, properties: {{x: {{type: string}}}}}}\n    {line}\nworkflow_sequence:\n  - {{id: 1, type: reasoning, description: d}}\n  - {{id: 2, type: reasoning, description: \"{step}\"}}\n"
+        )
+    };
+    for (line, step, expected) in [
+        (
+            "command: [cat, '{{ args.x }}', '{{ env.TOKEN }}', '{{ inputs.n }}']",
+            "{{ steps[1].result }} {{ inputs.n }}",
+            vec![],
+        ),
+        ("command: ['{{ args.x }}']", "x", vec!["8:19 template-not-allowed"]),
+        ("command: [cat, '{{ args.y }}']", "x", vec!["8:24 unknown-variable"]),
+        ("command: [cat, '{{ steps.a.result }}']", "x", vec!["8:24 template-not-allowed"]),
+        ("command: [cat, '{{ env.OTHER }}']", "x", vec!["8:20 undeclared-env"]),
+        ("command: [cat, '{{ env }}']", "x", vec!["8:24 template-not-allowed"]),
+        ("sql: {database: d, query: 'SELECT {{ args.x }}'}", "x", vec!["8:42 template-not-allowed"]),
+        ("http: {url: 'https://example.com/{{ args.x }}'}", "x", vec![]),
+        ("http: {url: 'https://{{ args.x }}/y'}", "x", vec!["8:26 template-not-allowed"]),
+        ("http: {url: '{{ env.TOKEN }}'}", "x", vec!["8:18 template-not-allowed"]),
+        ("command: [cat]", "{{ args.x }}", vec!["11:47 template-not-allowed"]),
+        ("command: [cat]", "{{ steps[inputs.n].result }}", vec!["11:47 template-not-allowed"]),
+        ("command: [cat]", "{{ steps['1'].output }}", vec!["11:47 unknown-variable"]),
+        ("command: [cat]", "{{ steps['9'].result }}", vec!["11:47 unknown-step"]),
+        ("command: [cat]", "{{ steps['2'].result }}", vec!["11:47 self-reference"]),
+        ("command: [cat]", "{{ n }}", vec!["11:47 unknown-variable"]),
+        ("command: [cat]", "{{ inputs.n | nope }}", vec!["11:58 template-syntax"]),
+        ("command: [cat]", "{% for i in range(2) %}{{ i }}{% endfor %}", vec![]),
+    ] {
+        assert_eq!(found(&file(line, step)), expected, "{line} {step}");
+    }
+}
+
+#[test]
+fn arguments_are_checked_as_far_as_they_are_known() {
+    let file = |args: &str| {
+        format!(
+            "task: t\ntools:\n  t:\n    description: d\n    parameters:\n      type: object\n      required: [a]\n      properties: {{a: {{type: integer}}, word: {{enum: [x, y]}}, list: {{type: array, items: {{type: string}}}}}}\n    command: [cat]\n  f:\n    builtin: read_file\n    with: {{path: notes.md}}\nworkflow_sequence:\n  - {{id: 1, type: reasoning, description: d}}\n  - {{id: 2, type: tool_call, {args}}}\n"
+        )
+    };
+    for (args, expected) in [
+        ("tool: t, args: {a: 1, other: 2}", vec![]),
+        ("tool: t, args: {a: 1, wrod: x}", vec!["15:52 unknown-argument"]),
+        ("tool: t, args: {a: {step_result: 1}, word: '{{ steps[1].result }}'}", vec![]),
+        ("tool: t, args: {a: 1, list: [{step_result: 1}, b, 3]}", vec!["15:80 argument-type"]),
+        ("tool: t, args: {word: z}", vec!["15:45 missing-argument", "15:52 argument-type"]),
+        ("tool: t, args: {a: {step_result: 1, ponter: /x}}", vec!["15:66 unknown-key"]),
+        ("tool: t, args: {a: {step_result: 1, pointer: x}}", vec!["15:75 invalid-pointer"]),
+        ("tool: t, args: {a: {step_result: [1]}}", vec!["15:63 wrong-type"]),
+        ("tool: t, args: {a: '{{ inputs. }}'}", vec!["15:61 template-syntax"]),
+        ("tool: f, args: {}", vec![]),
+        ("tool: f, args: {lines: 3}", vec![]),
+        ("tool: f, args: {path: x}", vec!["15:46 unknown-argument"]),
+    ] {
+        assert_eq!(found(&file(args)), expected, "{args}");
+    }
+}
+
+#[test]
+fn models_have_a_provider() {
+    let file = |model: &str| format!("task: t\nenv: [M]\nmodel: {model}\n");
+    for (model, expected) in [
+        ("offline", vec![]),
+        ("openai/gpt-5-mini", vec![]),
+        ("\"{{ env.M }}\"", vec![]),
+        ("opnai/gpt-5-mini", vec!["3:8 unknown-provider"]),
+        ("openai", vec!["3:8 unknown-provider"]),
+        ("\"openai/{{ env.M }}\"", vec![]),
+    ] {
+        assert_eq!(found(&file(model)), expected, "{model}");
+    }
+    let source = Source::new("t", file("openai/x"));
+    let codes = |set: &[&str]| {
+        let set = set.iter().map(|name| (*name).to_owned()).collect();
+        let scope = Scope { credentials: Some(set), ..scope() };
+        load(&source, &scope, Origin::Person)
+            .diagnostics
+            .iter()
+            .map(|one| one.code.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&[]), ["missing-credential"]);
+    assert_eq!(codes(&["OPENAI_API_KEY"]), [""; 0]);
+    assert_eq!(codes(&["OPENAI_BASE_URL"]), [""; 0]);
+}
+
+/// Twice the steps may not cost much more than twice the time; counted in edges, which are exact.
+#[test]
+fn a_long_plan_has_a_linear_number_of_edges() {
+    let mut text = String::from("task: t\nworkflow_sequence:\n");
+    for at in 0..5000 {
+        let step = match at % 5 {
+            0 => format!("  - {{id: s{at}, type: reasoning, description: d}}\n"),
+            4 => format!("  - {{id: s{at}, type: aggregate, inputs: [s0, s{}], description: d}}\n", at - 1),
+            _ => format!("  - {{id: s{at}, type: reasoning, description: d, depends_on: []}}\n"),
+        };
+        text.push_str(&step);
+    }
+    let (_, loaded) = load_text(&text, Origin::Person);
+    let plan = loaded.workflow.unwrap().plan.unwrap();
+    assert!(plan.graph.as_petgraph().edge_count() <= 2 * 5000);
+    assert_eq!(plan.graph.ancestors(4999).len(), 4999);
 }

@@ -163,6 +163,14 @@ pub struct LimitsDoc {
     pub max_output_bytes: Field<u64>,
 }
 
+impl LimitsDoc {
+    /// Whether nothing is limited.
+    pub fn is_empty(&self) -> bool {
+        let numbers = [&self.max_tokens, &self.max_steps, &self.max_result_chars, &self.max_output_bytes];
+        self.timeout.is_missing() && numbers.iter().all(|number| number.is_missing())
+    }
+}
+
 /// What kind of step it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepType {

@@ -316,9 +316,10 @@ impl<'a> Turning<'a, '_> {
             None => match state.steps.iter().find(|step| step.status == Status::Failed) {
                 Some(step) => Outcome::Failed {
                     step: Some(step.id.clone()),
-                    failure: step.failure.clone().unwrap_or_else(|| {
-                        panic!("bug: step {} failed without a failure", step.id)
-                    }),
+                    failure: step
+                        .failure
+                        .clone()
+                        .unwrap_or_else(|| panic!("bug: step {} failed without a failure", step.id)),
                 },
                 None => Outcome::Succeeded { result: state.result().cloned().unwrap_or_default() },
             },

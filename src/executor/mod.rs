@@ -146,8 +146,11 @@ pub async fn execute(
     };
     recorder.push(Fact::PlanReady { plan: form::plan_json(&plan), repairs });
     let tools = tools_named(&plan.steps);
-    let tools: Vec<ToolSpec> =
-        tools.iter().filter_map(|name| setup.catalog.get(name)).map(|entry| entry.tool.spec().clone()).collect();
+    let tools: Vec<ToolSpec> = tools
+        .iter()
+        .filter_map(|name| setup.catalog.get(name))
+        .map(|entry| entry.tool.spec().clone())
+        .collect();
     let means = Means {
         run: setup.run.clone(),
         model: setup.model.clone(),
@@ -220,7 +223,9 @@ fn no_plan(error: &ExecuteError) -> Outcome {
         ExecuteError::Interrupted(signal) => {
             return Outcome::Interrupted { signal: signal.as_str().to_owned() };
         }
-        ExecuteError::Plan(PlanError::Model(error)) if error.kind != ModelErrorKind::Unable => FailureKind::Provider,
+        ExecuteError::Plan(PlanError::Model(error)) if error.kind != ModelErrorKind::Unable => {
+            FailureKind::Provider
+        }
         ExecuteError::Plan(_) => FailureKind::Model,
         _ => FailureKind::Input,
     };

@@ -8,8 +8,8 @@ mod endpoint;
 mod http;
 #[cfg(test)]
 mod misbehaviour;
-pub mod openai;
 mod offline;
+pub mod openai;
 mod request;
 mod scripted;
 

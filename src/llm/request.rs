@@ -3,7 +3,8 @@
 //! Main types: [`Request`] and [`Reply`]. Plain data; the codecs turn them into wire formats.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::event::Usage;
 use crate::id::{StepId, ToolName};
@@ -25,6 +26,22 @@ pub struct Request {
     pub timeout: Option<std::time::Duration>,
     /// The same question as structure, for a model that does not read prompts. Not sent.
     pub facts: Facts,
+}
+
+impl Request {
+    /// A hash of everything a provider is sent: SHA-256 in hexadecimal.
+    pub fn digest(&self) -> String {
+        let tools: Vec<Value> =
+            self.tools.iter().map(|tool| json!([tool.name, tool.description, tool.parameters])).collect();
+        let choice = match &self.choice {
+            Choice::None => Value::Null,
+            Choice::Tool(name) => json!(name),
+        };
+        let format = self.format.as_ref().map(|format| &format.schema);
+        let sampling = json!([self.temperature, self.max_tokens, self.seed]);
+        let whole = json!([self.messages, tools, choice, format, sampling]).to_string();
+        Sha256::digest(whole.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// One message of a conversation.
@@ -106,6 +123,13 @@ impl Reply {
     pub fn from_call(name: ToolName, arguments: impl Into<String>) -> Self {
         let call = Call { id: "call_0".to_owned(), name, arguments: arguments.into() };
         Self { calls: vec![call], ..Self::default() }
+    }
+}
+
+impl Reply {
+    /// The answer as the record of a run keeps it; the usage stands beside it there.
+    pub fn record(&self) -> Value {
+        json!({"text": self.text, "calls": self.calls, "finish": self.finish})
     }
 }
 

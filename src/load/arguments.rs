@@ -14,8 +14,10 @@ use crate::spec::{MismatchKind, Schema};
 #[derive(Debug)]
 pub(super) struct Keys {
     names: Vec<String>,
-    /// Whether an argument that is not among the names is a mistake.
+    /// Whether the schema refuses an argument that is not among the names.
     closed: bool,
+    /// Whether the schema says nothing of other arguments: one that looks like a name is misspelt.
+    silent: bool,
     /// Whether what one argument must be depends on another.
     conditional: bool,
 }
@@ -27,20 +29,31 @@ impl Keys {
             ["patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if", "dependentSchemas", "$dynamicRef"]
                 .iter()
                 .any(|key| schema.get(key).is_some());
-        let additional = match schema.get("additionalProperties") {
-            None => properties.is_some(),
-            Some(value) => value == &Value::Bool(false),
-        };
+        let additional = schema.get("additionalProperties");
         Self {
             names: properties.into_iter().flatten().map(|(name, _)| name.clone()).collect(),
-            closed: additional && !open,
+            closed: additional == Some(&Value::Bool(false)) && !open,
+            silent: additional.is_none() && properties.is_some() && !open,
             conditional: is_conditional(schema),
         }
     }
 
-    /// The names, if there can be no others.
-    pub fn closed(&self) -> Option<impl Iterator<Item = &str>> {
-        self.closed.then(|| self.names.iter().map(String::as_str))
+    /// The names, if nothing is said of others: a definition that reads another one will find nothing.
+    pub fn declared(&self) -> Option<impl Iterator<Item = &str>> {
+        (self.closed || self.silent).then(|| self.names.iter().map(String::as_str))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// Whether an argument of that name is a mistake, among the given ones.
+    fn refuses(&self, name: &str, args: &Node) -> bool {
+        if self.has(name) {
+            return false;
+        }
+        let left = self.names.iter().map(String::as_str).filter(|known| args.get(known).is_none());
+        self.closed || (self.silent && nearest(name, left).is_some())
     }
 }
 
@@ -54,7 +67,7 @@ pub(super) fn check_arguments(
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for entry in args.as_map().unwrap_or_default() {
-        if keys.closed && !keys.names.iter().any(|name| **name == *entry.key) {
+        if keys.refuses(&entry.key, args) {
             found.push(unknown(keys, &entry.key, entry.key_span, trail.key(&entry.key).to_string()));
         }
     }

@@ -18,6 +18,7 @@ mod tools;
 mod trail;
 
 pub use inputs::{Bound, bind_inputs};
+pub use models::Provider;
 
 use self::graph::Order;
 use self::lower::Checked;
@@ -39,9 +40,15 @@ pub struct Scope {
     pub tools: Vec<ToolSpec>,
     /// Tools in scope only where something names them: the other built-ins.
     pub named: Vec<ToolSpec>,
+    /// The providers of models there are; none where that is not to be checked.
+    pub providers: Vec<Provider>,
     /// Names of the environment variables that are set, as far as providers need them; `None` where
     /// that does not matter.
     pub credentials: Option<Vec<String>>,
+    /// The task a model was given to plan: literals in it are the author's.
+    pub task: Option<String>,
+    /// Values of the inputs, as a model's plan may hold them.
+    pub inputs: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What came of a text.
@@ -138,6 +145,7 @@ fn drop_sections(document: &Document, repairs: &mut Vec<String>) {
         ("env", !document.env.is_empty()),
         ("model", !document.model.is_missing()),
         ("system", !document.system.is_missing()),
+        ("limits", !document.limits.is_empty()),
     ];
     for (key, _) in sections.into_iter().filter(|(_, there)| *there) {
         repairs.push(format!("dropped `{key}`"));

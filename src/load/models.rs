@@ -1,6 +1,6 @@
 //! Whether there is a provider for the model a document names, and a key for it.
 //!
-//! Knows the table of providers; asks none of them.
+//! Main type: [`Provider`], a row of the table the scope brings. Asks none of them.
 
 use super::Scope;
 use super::templates::did_you_mean;
@@ -8,24 +8,23 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::document::Document;
 use crate::id::ModelName;
 
-/// A provider: its name, whether a model must be named after `/`, the variable with its key, and the
-/// variable that names another server, which may need no key.
-struct Provider {
-    name: &'static str,
-    models: bool,
-    key: Option<&'static str>,
-    server: Option<&'static str>,
+/// A provider of models, as far as the checks need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// What stands before the `/` of a model's name.
+    pub name: String,
+    /// Whether a model must be named after the `/`.
+    pub models: bool,
+    /// The environment variable with its key, where it answers nothing without one.
+    pub key: Option<String>,
+    /// The environment variable that names another server, which may need no key.
+    pub server: Option<String>,
 }
-
-const PROVIDERS: [Provider; 2] = [
-    Provider { name: "offline", models: false, key: None, server: None },
-    Provider { name: "openai", models: true, key: Some("OPENAI_API_KEY"), server: Some("OPENAI_BASE_URL") },
-];
 
 /// Checks `model`.
 pub(super) fn check_model(document: &Document, scope: &Scope, found: &mut Vec<Diagnostic>) {
     let Some(model) = document.model.get() else { return };
-    let Some(name) = model.name.spanned() else { return };
+    let Some(name) = model.name.spanned().filter(|_| !scope.providers.is_empty()) else { return };
     // What a template gives is not known yet; its provider may still be.
     let fixed = name.value.find("{{").map_or(name.value.as_str(), |at| &name.value[..at]);
     let templated = fixed.len() < name.value.len();
@@ -38,8 +37,8 @@ pub(super) fn check_model(document: &Document, scope: &Scope, found: &mut Vec<Di
         one.help = help;
         one
     };
-    let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == parsed.provider()) else {
-        let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+    let Some(provider) = scope.providers.iter().find(|provider| provider.name == parsed.provider()) else {
+        let names: Vec<&str> = scope.providers.iter().map(|provider| provider.name.as_str()).collect();
         let message = format!("there is no provider named `{}`", parsed.provider());
         let help = did_you_mean(parsed.provider(), &names, "providers")
             .map(|help| format!("{help} (a model is written `provider/model`)"));
@@ -52,10 +51,10 @@ pub(super) fn check_model(document: &Document, scope: &Scope, found: &mut Vec<Di
         found.push(report(Code::UnknownProvider, message, Some(help)));
     }
     let Some(set) = &scope.credentials else { return };
-    let has = |variable: Option<&str>| variable.is_some_and(|name| set.iter().any(|set| set == name));
-    if let Some(key) = provider.key
-        && !has(Some(key))
-        && !has(provider.server)
+    let has = |variable: &Option<String>| variable.as_ref().is_some_and(|name| set.contains(name));
+    if let Some(key) = &provider.key
+        && !has(&provider.key)
+        && !has(&provider.server)
         && model.base_url.is_missing()
     {
         let message = format!("`{key}` is not set, so `{}` cannot be asked", name.value);

@@ -58,7 +58,7 @@ impl Arguments<'_, '_> {
 
     fn arg(&mut self, node: &Node, trail: &Trail<'_>) -> Arg {
         match &node.kind {
-            Kind::Reported => Arg::Value(Value::Null),
+            Kind::Reported => unknown(),
             Kind::Scalar(scalar) => match scalar.value {
                 ScalarValue::String => self.text(&scalar.text, node.span, trail),
                 _ => Arg::Value(scalar.to_json()),
@@ -91,7 +91,7 @@ impl Arguments<'_, '_> {
         if self.origin == Origin::Model {
             return literal();
         }
-        let Some(template) = self.texts.template(text, span, trail, Readable::STEP) else { return literal() };
+        let Some(template) = self.texts.template(text, span, trail, Readable::STEP) else { return unknown() };
         if template.is_literal() {
             return literal();
         }
@@ -156,7 +156,7 @@ impl Arguments<'_, '_> {
         }
         match step {
             Some(step) => Arg::Reference(Reference { step, pointer }),
-            None => Arg::Value(Value::Null),
+            None => unknown(),
         }
     }
 }
@@ -169,6 +169,11 @@ fn step_id(node: &Node) -> Option<StepId> {
         ScalarValue::Number(number) => number.as_i64().map(StepId::integer),
         _ => None,
     }
+}
+
+/// What stands for a part that was reported: nothing is known of its value, so nothing is said of it.
+fn unknown() -> Arg {
+    Arg::Reference(Reference { step: StepId::string(""), pointer: None })
 }
 
 fn is_pointer(text: &str) -> bool {

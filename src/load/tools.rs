@@ -144,7 +144,7 @@ impl Declaration<'_, '_, '_> {
             .or_else(|| base.as_ref().map(|(parameters, _)| parameters.clone()))
             .unwrap_or_else(ToolSpec::no_parameters);
         let keys = Keys::of(&parameters);
-        let names = keys.closed().map(|names| names.collect::<Vec<_>>());
+        let names = keys.declared().map(|names| names.collect::<Vec<_>>());
         let may = Readable::tool(if faulty { None } else { names.as_deref() });
         let default = match (kind, &base) {
             (_, Some((_, spec))) => spec.effect,

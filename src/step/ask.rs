@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::json;
 
 use super::{Attempt, Question, Trouble};
 use crate::event::{Fact, Failure, FailureKind};
@@ -92,7 +91,7 @@ impl<'a> Dialogue<'a> {
         sink.record(Fact::ModelAsked {
             step: Some((*step).clone()),
             model: settings.name.clone(),
-            request: digest(&request),
+            request: request.digest(),
             new,
         })
         .await?;
@@ -106,7 +105,7 @@ impl<'a> Dialogue<'a> {
         if let Ok(reply) = &answer {
             sink.note(Fact::ModelAnswered {
                 step: Some((*step).clone()),
-                answer: json!({"text": reply.text, "calls": reply.calls, "finish": reply.finish}),
+                answer: reply.record(),
                 usage: reply.usage,
             });
         }
@@ -141,18 +140,4 @@ fn failure(error: &ModelError) -> Failure {
         ModelErrorKind::Protocol => Failure::transient(FailureKind::Provider, error.to_string(), None),
         ModelErrorKind::Unable => Failure::new(FailureKind::Model, error.to_string()),
     }
-}
-
-/// A hash of everything a provider is sent.
-fn digest(request: &Request) -> String {
-    let tools: Vec<Value> =
-        request.tools.iter().map(|tool| json!([tool.name, tool.description, tool.parameters])).collect();
-    let choice = match &request.choice {
-        Choice::None => Value::Null,
-        Choice::Tool(name) => json!(name),
-    };
-    let format = request.format.as_ref().map(|format| &format.schema);
-    let sampling = json!([request.temperature, request.max_tokens, request.seed]);
-    let whole = json!([request.messages, tools, choice, format, sampling]).to_string();
-    Sha256::digest(whole.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -148,3 +148,16 @@ proptest! {
         let _ = Condition::parse(&text);
     }
 }
+
+#[test]
+fn values_in_a_url_are_one_component_each() {
+    let scope = json!({"args": {"name": "a/b ?#é", "n": 7, "list": [1]}});
+    let url = Template::parse("https://x.example/a?b/{{ args.name }}/{{ args.n }}?l={{ args.list }}")
+        .expect("parses");
+    let expected = "https://x.example/a?b/a%2Fb%20%3F%23%C3%A9/7?l=%5B1%5D";
+    assert_eq!(url.render_url(&scope).as_deref(), Ok(expected));
+    assert_eq!(
+        Template::literal("https://x.example/ {{").render_url(&scope).as_deref(),
+        Ok("https://x.example/ {{")
+    );
+}

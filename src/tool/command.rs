@@ -18,7 +18,7 @@ use super::declared::{Surroundings, place, unfilled};
 use super::form::Form;
 use super::mask::Mask;
 use super::output::{Capture, EXCERPT, excerpt, value};
-use super::process::{Bounds, Process};
+use super::process::{Bounds, Process, Stream};
 use super::{CallContext, Tool, ToolFault};
 use crate::spec::ToolSpec;
 use crate::template::TemplateError;
@@ -148,7 +148,7 @@ impl Tool for Program {
         let mut lines = Lines::new(context.progress);
         let process = Process::start(command).map_err(|error| self.not_started(&error))?;
         let finished = process
-            .run(input, &bounds, |chunk| lines.push(chunk))
+            .run(input, &bounds, |stream, chunk| lines.push(stream, chunk))
             .await
             .map_err(|error| ToolFault::transient(format!("`{}` was lost sight of: {error}", self.name)))?;
         match bounds.timeout {
@@ -186,17 +186,19 @@ const LINES_AT_ONCE: usize = 10;
 /// Chunks of output, shown line by line; of a flood only some lines.
 struct Lines<'a> {
     show: &'a (dyn Fn(String) + Send + Sync),
-    line: Vec<u8>,
+    /// What was begun on each of the two outputs.
+    begun: [Vec<u8>; 2],
     window: Instant,
     shown: usize,
 }
 
 impl<'a> Lines<'a> {
     fn new(show: &'a (dyn Fn(String) + Send + Sync)) -> Self {
-        Self { show, line: Vec::new(), window: Instant::now(), shown: 0 }
+        Self { show, begun: Default::default(), window: Instant::now(), shown: 0 }
     }
 
-    fn push(&mut self, chunk: &[u8]) {
+    fn push(&mut self, stream: Stream, chunk: &[u8]) {
+        let line = &mut self.begun[stream as usize];
         if self.window.elapsed() > Duration::from_millis(100) {
             (self.window, self.shown) = (Instant::now(), 0);
         }
@@ -204,31 +206,26 @@ impl<'a> Lines<'a> {
         while self.shown < LINES_AT_ONCE
             && let Some(at) = rest.iter().position(|byte| *byte == b'\n')
         {
-            self.keep(&rest[..at]);
+            keep(line, &rest[..at]);
             rest = &rest[at + 1..];
-            let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned();
-            if !line.is_empty() {
-                (self.show)(line);
+            let text = String::from_utf8_lossy(&std::mem::take(line)).trim_end().to_owned();
+            if !text.is_empty() {
+                (self.show)(text);
                 self.shown += 1;
             }
         }
-        if self.shown == LINES_AT_ONCE {
-            // What was begun goes on after the last line break of the flood.
-            match rest.iter().rposition(|byte| *byte == b'\n') {
-                Some(at) => {
-                    self.line.clear();
-                    rest = &rest[at + 1..];
-                }
-                None => {}
-            }
+        // Of a flood, what was begun goes on after its last line break.
+        if let Some(at) = rest.iter().rposition(|byte| *byte == b'\n') {
+            line.clear();
+            rest = &rest[at + 1..];
         }
-        self.keep(rest);
+        keep(line, rest);
     }
+}
 
-    fn keep(&mut self, bytes: &[u8]) {
-        let room = LINE.saturating_sub(self.line.len());
-        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
-    }
+fn keep(line: &mut Vec<u8>, bytes: &[u8]) {
+    let room = LINE.saturating_sub(line.len());
+    line.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use crate::template::TemplateError;
 /// Longest line of progress that is shown, in characters.
 const LINE: usize = 500;
 
-/// What a file's tools work in.
-#[derive(Clone, Debug, Default)]
+/// What a file's tools work in. It holds secrets, so it cannot be printed.
+#[derive(Clone, Default)]
 pub struct Surroundings {
     /// The folder of the workflow file: paths in tool definitions start here.
     pub base: PathBuf,

@@ -69,11 +69,13 @@ impl Capture {
 
     /// Whether what was kept is UTF-8, but for characters that were cut.
     pub(super) fn is_utf8(&self) -> bool {
-        let cut = self.is_cut();
-        // A ring that has wrapped is not in order; its head is evidence enough.
-        let parts =
-            if cut { vec![self.head.clone()] } else { vec![[&self.head[..], &self.tail[..]].concat()] };
-        parts.iter().all(|part| std::str::from_utf8(&part[..part.len() - unfinished(part)]).is_ok())
+        let mut bytes = self.head.clone();
+        // Of a stream that was cut the head is evidence enough.
+        if !self.is_cut() {
+            bytes.extend_from_slice(&self.tail);
+        }
+        let end = if self.is_cut() { bytes.len() - unfinished(&bytes) } else { bytes.len() };
+        std::str::from_utf8(&bytes[..end]).is_ok()
     }
 
     /// The bytes, if none was left out.

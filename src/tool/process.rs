@@ -41,6 +41,13 @@ pub(super) struct Finished {
     pub errors: Capture,
 }
 
+/// Which of its two outputs a chunk comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stream {
+    Output,
+    Errors,
+}
+
 /// A running program and its process group.
 pub(super) struct Process {
     child: Child,
@@ -75,7 +82,7 @@ impl Process {
         mut self,
         input: Vec<u8>,
         bounds: &Bounds,
-        mut listen: impl FnMut(&[u8]),
+        mut listen: impl FnMut(Stream, &[u8]),
     ) -> io::Result<Finished> {
         let stdin = self.child.stdin.take();
         let (mut stdout, mut stderr) = (self.child.stdout.take(), self.child.stderr.take());
@@ -104,14 +111,14 @@ impl Process {
                     0 => stdout = None,
                     read => {
                         output.push(&out_chunk[..read]);
-                        listen(&out_chunk[..read]);
+                        listen(Stream::Output, &out_chunk[..read]);
                     }
                 },
                 read = read(&mut stderr, &mut err_chunk), if stderr.is_some() => match read {
                     0 => stderr = None,
                     read => {
                         errors.push(&err_chunk[..read]);
-                        listen(&err_chunk[..read]);
+                        listen(Stream::Errors, &err_chunk[..read]);
                     }
                 },
                 () = &mut feed, if !fed => fed = true,
@@ -119,7 +126,7 @@ impl Process {
                     status = Some(ended?);
                     fed = true;
                     alarm = Some(Instant::now() + LINGER);
-                    // Asked to end, the rest of the group keeps its own grace: only the pipes tell.
+                    // What it started may still be printing; it is ended when the pipes close, or soon.
                     phase = Phase::Over;
                 }
                 () = sleep_until(alarm_at), if alarm.is_some() => match phase {

@@ -3,6 +3,7 @@
 //! Main type: [`Workflow`]. Nothing here is checked again; only `load` makes one. Knows nothing of
 //! files, models and runs.
 
+pub mod form;
 mod graph;
 mod step;
 

@@ -28,6 +28,10 @@ async fn run(spec: ToolSpec, args: Value) -> Result<Value, ToolFault> {
 
 /// Whether a process is there and still runs: one that has ended and waits to be reaped does not.
 fn runs(pid: &str) -> bool {
+    if cfg!(not(target_os = "linux")) {
+        let pid = pid.trim().parse().ok().and_then(rustix::process::Pid::from_raw);
+        return pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+    }
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))

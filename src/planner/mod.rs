@@ -1,0 +1,197 @@
+//! From a goal to a checked plan: one question to a model, its mistakes sent back, within bounds.
+//!
+//! Main function: [`plan`]. The reply enters by the same door as a file. Knows no step's work and no
+//! terminal; there is no plan it would fall back to.
+
+mod prompt;
+
+use serde_json::{Map, Value, json};
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::document::schema;
+use crate::event::{Fact, RecordError, Sink, Usage};
+use crate::llm::{Choice, Facts, Message, Model, ModelError, ModelErrorKind, Reply, Request, ResponseFormat};
+use crate::load::{Loaded, Scope, load};
+use crate::run::retry::Policy;
+use crate::source::Source;
+use crate::spec::ToolSpec;
+use crate::workflow::{Origin, Plan, ResolvedModel};
+
+/// How often a model is asked for a plan that can be used.
+pub const ASKS: u32 = 3;
+
+/// What is to be planned.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// The task, in words.
+    pub task: String,
+    /// The workflow's system prompt.
+    pub system: Option<String>,
+    /// Values of the workflow's inputs: literals a plan may hold.
+    pub inputs: Map<String, Value>,
+    /// The tools a step may call.
+    pub tools: Vec<ToolSpec>,
+    pub settings: ResolvedModel,
+}
+
+/// A plan that passed every check.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    pub plan: Plan,
+    /// The reply it was read from.
+    pub source: Source,
+    /// What was mended in the reply, each in a short phrase.
+    pub repairs: Vec<String>,
+    /// What was found and does not keep the plan from running.
+    pub warnings: Vec<Diagnostic>,
+    /// How often the model was asked.
+    pub asks: u32,
+    pub usage: Usage,
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Every reply had mistakes.
+    #[error("the model gave no plan that can be used in {asks} {}", if *asks == 1 { "try" } else { "tries" })]
+    Refused {
+        /// Those of the last reply.
+        diagnostics: Vec<Diagnostic>,
+        /// The last reply, as it came.
+        reply: Source,
+        asks: u32,
+    },
+    /// The model could not be asked.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// What was asked could not be recorded.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// Has a model plan a goal: at most [`ASKS`] questions, and one more for a plan that can be used but
+/// writes values down that an earlier step should give.
+///
+/// # Errors
+/// If no reply could be used, or none came; see [`PlanError`].
+pub async fn plan(model: &dyn Model, goal: &Goal, sink: &dyn Sink) -> Result<Planned, PlanError> {
+    let scope = Scope {
+        tools: goal.tools.clone(),
+        task: Some(goal.task.clone()),
+        inputs: goal.inputs.clone(),
+        ..Scope::default()
+    };
+    let mut talk = Talk::new(model, goal, sink);
+    let mut kept: Option<Planned> = None;
+    loop {
+        let reply = talk.ask().await?;
+        let source = Source::new("<reply>", reply.text.as_str());
+        let Loaded { workflow, diagnostics, repairs } = load(&source, &scope, Origin::Model);
+        let plan = workflow.and_then(|workflow| workflow.plan);
+        let hardcoded = diagnostics.iter().any(|diagnostic| diagnostic.code == Code::HardcodedValue);
+        let complaint = prompt::complaint(&source, &diagnostics);
+        match (plan, kept.take()) {
+            (Some(plan), earlier) => {
+                let warnings = diagnostics;
+                let (asks, usage) = (talk.asks, talk.usage);
+                let planned = Planned { plan, source, repairs, warnings, asks, usage };
+                if !hardcoded || earlier.is_some() {
+                    return Ok(planned);
+                }
+                kept = Some(planned);
+            }
+            // The further ask made it worse: the plan before it could be used.
+            (None, Some(planned)) => {
+                return Ok(Planned { asks: talk.asks, usage: talk.usage, ..planned });
+            }
+            (None, None) if talk.asks >= ASKS => {
+                return Err(PlanError::Refused { diagnostics, reply: source, asks: talk.asks });
+            }
+            (None, None) => {}
+        }
+        talk.messages.push(Message::Assistant { text: reply.text, calls: Vec::new() });
+        talk.messages.push(Message::User { text: complaint });
+    }
+}
+
+/// The conversation about one plan.
+struct Talk<'a> {
+    model: &'a dyn Model,
+    goal: &'a Goal,
+    sink: &'a dyn Sink,
+    messages: Vec<Message>,
+    /// How many of the messages are in the record.
+    recorded: usize,
+    /// Whether the provider has refused the response format.
+    format_refused: bool,
+    asks: u32,
+    usage: Usage,
+}
+
+impl<'a> Talk<'a> {
+    fn new(model: &'a dyn Model, goal: &'a Goal, sink: &'a dyn Sink) -> Self {
+        let messages = prompt::first(goal);
+        Self {
+            model,
+            goal,
+            sink,
+            messages,
+            recorded: 0,
+            format_refused: false,
+            asks: 0,
+            usage: Usage::default(),
+        }
+    }
+
+    /// Asks until the provider answers, as often as faults of a provider are tried again.
+    async fn ask(&mut self) -> Result<Reply, PlanError> {
+        self.asks += 1;
+        let mut attempt = 1;
+        loop {
+            let error = match self.ask_once().await? {
+                Ok(reply) => return Ok(reply),
+                Err(error) => error,
+            };
+            match error.kind {
+                ModelErrorKind::FormatRefused if !self.format_refused => self.format_refused = true,
+                ModelErrorKind::Transient | ModelErrorKind::Timeout | ModelErrorKind::Protocol => {
+                    match Policy::PROVIDER.delay(attempt, error.retry_after, fastrand::f64()) {
+                        Some(delay) => tokio::time::sleep(delay).await,
+                        None => return Err(error.into()),
+                    }
+                    attempt += 1;
+                }
+                ModelErrorKind::Refused | ModelErrorKind::FormatRefused | ModelErrorKind::Unable => {
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+
+    async fn ask_once(&mut self) -> Result<Result<Reply, ModelError>, RecordError> {
+        let settings = &self.goal.settings;
+        let format = ResponseFormat { name: "plan".to_owned(), schema: schema::plan() };
+        let request = Request {
+            messages: self.messages.clone(),
+            tools: Vec::new(),
+            choice: Choice::None,
+            format: Some(format).filter(|_| !self.format_refused),
+            temperature: settings.temperature,
+            max_tokens: settings.max_tokens,
+            seed: settings.seed,
+            timeout: settings.timeout,
+            facts: Facts::Plan { task: self.goal.task.clone(), tools: self.goal.tools.clone() },
+        };
+        let new = self.messages[self.recorded..].iter().map(|message| json!(message)).collect();
+        self.recorded = self.messages.len();
+        let model = settings.name.clone();
+        self.sink.record(Fact::ModelAsked { step: None, model, request: request.digest(), new }).await?;
+        let answer = self.model.ask(&request).await;
+        if let Ok(reply) = &answer {
+            self.usage.add(reply.usage);
+            let answer = reply.record();
+            self.sink.note(Fact::ModelAnswered { step: None, answer, usage: reply.usage });
+        }
+        Ok(answer)
+    }
+}
