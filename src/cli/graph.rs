@@ -6,12 +6,12 @@
 use std::fmt::Write as _;
 
 use super::args::{GraphArgs, GraphFormat};
-use super::open::open;
+use super::open::{FileModel, open};
 use super::{Exit, Streams, Trouble};
 use crate::workflow::{Action, Dependency, GraphNode, Plan};
 
 pub fn graph(args: &GraphArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
-    let opened = open(&args.file, streams)?;
+    let opened = open(&args.file, FileModel::Unasked, streams)?;
     let Some(plan) = &opened.workflow.plan else {
         let message = format!("`{}` has no steps yet: a model plans its task", opened.source.name());
         return Err(Trouble::Said(Exit::Invalid, message));

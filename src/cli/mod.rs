@@ -9,6 +9,7 @@ mod explain;
 mod graph;
 mod model;
 mod open;
+mod outcome;
 pub mod pages;
 mod plan;
 mod review;

@@ -7,10 +7,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::Streams;
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::document::{MAX_BYTES, source_from_bytes};
-use crate::llm::providers;
-use crate::load::{Scope, load};
+use crate::llm::{self, providers};
+use crate::load::{self, Scope};
 use crate::report::diagnostics::{Checked, text};
 use crate::source::{Source, Span};
 use crate::tool::{builtin_specs, math_specs};
@@ -43,13 +43,38 @@ impl From<io::Error> for Refused {
     }
 }
 
+/// Whether the model a file names will be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileModel {
+    /// Then there must be a key for it.
+    Asked,
+    /// Another one is, or none.
+    Unasked,
+}
+
+/// Whether a command that asks a model asks the file's: nothing else names one.
+pub fn asked(flag: Option<&str>, streams: &Streams) -> FileModel {
+    let variable = (streams.variable)("WF_MODEL").is_some_and(|name| !name.trim().is_empty());
+    if flag.is_none() && !variable { FileModel::Asked } else { FileModel::Unasked }
+}
+
 /// Reads and checks a file, and shows what is wrong with it on stderr.
-pub fn open(name: &str, streams: &mut Streams) -> Result<Opened, Refused> {
+pub fn open(name: &str, model: FileModel, streams: &mut Streams) -> Result<Opened, Refused> {
     let checked = match read(name, streams) {
         Ok(source) => {
-            let loaded = load(&source, &scope(Some(streams)), Origin::Person);
-            let checked = Checked { source, diagnostics: loaded.diagnostics };
-            match loaded.workflow {
+            let loaded = load::load(&source, &scope(streams), Origin::Person);
+            let mut diagnostics = loaded.diagnostics;
+            match model {
+                FileModel::Unasked => diagnostics.retain(|it| it.code != Code::MissingCredential),
+                // A file can be checked without the key; a run would fail at its first question.
+                FileModel::Asked => diagnostics
+                    .iter_mut()
+                    .filter(|it| it.code == Code::MissingCredential)
+                    .for_each(|it| it.severity = Severity::Error),
+            }
+            let refused = diagnostics.iter().any(Diagnostic::is_error);
+            let checked = Checked { source, diagnostics };
+            match loaded.workflow.filter(|_| !refused) {
                 Some(workflow) => {
                     show(&checked, streams);
                     let base = folder(checked.source.name());
@@ -72,16 +97,28 @@ pub fn show(checked: &Checked, streams: &mut Streams) {
     }
 }
 
-/// What a file may use: the built-in tools, and the keys that are set where that is to be checked.
-pub fn scope(streams: Option<&Streams>) -> Scope {
+/// What a file may use: the built-in tools, the providers there are, and the keys that are set.
+pub fn scope(streams: &Streams) -> Scope {
     let tools = math_specs();
     let named = builtin_specs().into_iter().filter(|tool| tools.iter().all(|it| it.name != tool.name));
-    let set = |streams: &Streams| {
-        let variables = providers().iter().flat_map(|it| [it.key_variable, it.base_url_variable]).flatten();
-        let set = |name: &&str| (streams.variable)(name).is_some_and(|value| !value.trim().is_empty());
-        variables.filter(set).map(str::to_owned).collect()
-    };
-    Scope { named: named.collect(), tools, credentials: streams.map(set) }
+    let variables = providers().iter().flat_map(|it| [it.key_variable, it.base_url_variable]).flatten();
+    let set = |name: &&str| (streams.variable)(name).is_some_and(|value| !value.trim().is_empty());
+    Scope {
+        named: named.collect(),
+        tools,
+        providers: providers().iter().map(known).collect(),
+        credentials: Some(variables.filter(set).map(str::to_owned).collect()),
+        ..Scope::default()
+    }
+}
+
+fn known(provider: &llm::Provider) -> load::Provider {
+    load::Provider {
+        name: provider.name.to_owned(),
+        models: provider.base_url.is_some(),
+        key: provider.key_variable.filter(|_| provider.key_required).map(str::to_owned),
+        server: provider.base_url_variable.map(str::to_owned),
+    }
 }
 
 /// The text of a workflow: `-` is stdin, a name is looked up as given and then in `workflows/`.

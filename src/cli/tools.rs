@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::args::ToolsArgs;
-use super::open::open;
+use super::open::{FileModel, open};
 use super::{Exit, Streams, Trouble};
 use crate::report::Look;
 use crate::report::look::Paint;
@@ -16,7 +16,7 @@ use crate::tool::builtin_specs;
 
 pub fn tools(args: &ToolsArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     let declared = match &args.file {
-        Some(file) => open(file, streams)?.workflow.tools,
+        Some(file) => open(file, FileModel::Unasked, streams)?.workflow.tools,
         None => Vec::new(),
     };
     let look = streams.look_out();

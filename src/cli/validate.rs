@@ -38,7 +38,7 @@ pub fn validate(args: &ValidateArgs, streams: &mut Streams) -> Result<Exit, Trou
         let message = format!("nothing to validate: there is no .yaml or .yml file in {paths}");
         return Err(Trouble::usage(message));
     }
-    let scope = scope(Some(streams));
+    let scope = scope(streams);
     let check = |text: Result<Source, Box<Checked>>| match text {
         Ok(source) => {
             let diagnostics = load(&source, &scope, Origin::Person).diagnostics;

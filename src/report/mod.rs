@@ -8,7 +8,7 @@ pub mod diagnostics;
 pub mod escape;
 mod events;
 pub mod list;
-mod live;
+pub mod live;
 pub mod look;
 mod plain;
 mod snippet;
