@@ -134,12 +134,13 @@ pub fn read(name: &str, streams: &mut Streams) -> Result<Source, Box<Checked>> {
             Err(unreadable(name, message, neighbour(name)))
         }
         None => {
-            let looked = tried.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
-            let help = match neighbour(name) {
-                Some(near) => format!("{near} (looked for {looked})"),
-                None => format!("looked for {looked}"),
+            let looked = match tried.len() {
+                0..=1 => String::new(),
+                _ => format!("looked for it here and in `{WORKFLOWS}/`, with and without `.yaml`"),
             };
-            Err(unreadable(name, format!("there is no file `{name}`"), Some(help)))
+            let help = [neighbour(name), Some(looked)].into_iter().flatten().filter(|it| !it.is_empty());
+            let help = Some(help.collect::<Vec<_>>().join(" ")).filter(|it| !it.is_empty());
+            Err(unreadable(name, format!("there is no file `{name}`"), help))
         }
     }
 }

@@ -69,7 +69,7 @@ impl StepList {
                     position.and_then(|at| Some((self.rows.get_mut(at)?, state.steps.get(at)?)))
                 {
                     self.counts.0[index(row.status)] -= 1;
-                    row.take(fact, step);
+                    row.take(fact, event.at, step);
                     self.counts.0[index(row.status)] += 1;
                 }
             }
@@ -171,32 +171,43 @@ impl Row {
     fn new(step: &StepState) -> Self {
         Self {
             label: format!("Step {}: {}", step.id, first_line(&step.title)),
-            status: step.status,
+            status: Status::Pending,
             outcome: String::new(),
-            attempt: step.attempt,
-            started_at: step.started_at,
+            attempt: 0,
+            started_at: None,
         }
     }
 
-    fn take(&mut self, fact: &Fact, step: &StepState) {
-        self.status = step.status;
-        self.attempt = step.attempt;
-        self.started_at = step.started_at;
+    /// The status comes from the fact, not from the state: events are stored several at a time, and the
+    /// state is that after the last of them.
+    fn take(&mut self, fact: &Fact, at: u64, step: &StepState) {
         match fact {
-            Fact::StepStarted { .. } => self.outcome.clear(),
+            Fact::StepStarted { attempt, .. } => {
+                self.status = Status::InProgress;
+                self.attempt = *attempt;
+                self.started_at = Some(at);
+                self.outcome.clear();
+            }
             Fact::StepSucceeded { .. } => {
+                self.status = Status::Done;
                 let (text, whole) = step
                     .result
                     .as_deref()
                     .map_or_else(|| (String::new(), true), |result| brief(result, LONGEST_RESULT));
                 self.outcome = if whole { text } else { text + "…" };
             }
-            Fact::StepFailed { failure, .. } => self.outcome.clone_from(&failure.message),
+            Fact::StepFailed { failure, .. } => {
+                self.status = Status::Failed;
+                self.outcome.clone_from(&failure.message);
+            }
             Fact::RetryScheduled { attempt, delay_ms, .. } => {
                 let delay = duration(*delay_ms);
                 self.outcome = format!("{}; attempt {attempt} in {delay}", self.outcome);
             }
-            Fact::StepCancelled { reason, .. } => self.outcome = reason.to_string(),
+            Fact::StepCancelled { reason, .. } => {
+                self.status = Status::Cancelled;
+                self.outcome = reason.to_string();
+            }
             _ => {}
         }
     }
@@ -276,10 +287,11 @@ impl Counts {
     }
 }
 
-/// A duration for people: `0.3 s`, `12 s`, `3 min 05 s`, `2 h 05 min`.
+/// A duration for people: `40 ms`, `0.3 s`, `12 s`, `3 min 05 s`, `2 h 05 min`.
 pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     match seconds {
+        0 if milliseconds < 100 => format!("{milliseconds} ms"),
         0..10 if milliseconds % 1000 == 0 => format!("{seconds} s"),
         0..10 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
         10..60 => format!("{seconds} s"),
