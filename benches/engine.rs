@@ -86,7 +86,7 @@ fn bench(bencher: Bencher, text: String, steps: usize, jobs: usize) {
         stop: Stop::default(),
     };
     bencher.counter(divan::counter::ItemsCount::new(steps)).with_inputs(setup).bench_local_values(|setup| {
-        let run = execute(setup, &mut Discard, &mut Nobody, &mut Nobody);
+        let run = async { execute(setup, &mut Discard, &mut Nobody, &mut Nobody).await };
         let state = runtime.block_on(run).expect("the run ends");
         assert!(matches!(state.outcome, Some(Outcome::Succeeded { .. })));
     });

@@ -105,7 +105,8 @@ pub fn mask(text: &str) -> Option<String> {
     text.contains(is_masked).then(|| text.replace(is_masked, "_"))
 }
 
-fn is_forbidden(character: char) -> bool {
+/// Whether no text may hold the character as such.
+pub fn is_forbidden(character: char) -> bool {
     match character {
         '\t' | '\n' | '\r' | '\u{85}' => false,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => true,

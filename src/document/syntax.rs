@@ -5,7 +5,7 @@
 
 use granit_parser::{ErrorKind, ScanError};
 
-use super::yaml::MAX_DEPTH;
+use super::builder::MAX_DEPTH;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Source, Span};
 
@@ -97,6 +97,10 @@ fn tab(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnosti
         indent.find('\t').map(|at| start + at)
     };
     let at = indent_tab(place.line_start, place.line).or_else(|| {
+        // The parser lets a tab behind spaces pass, and then blames the line that does not fit it.
+        if matches!(kind, ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry) {
+            return place.above.and_then(|(start, line)| indent_tab(start, line));
+        }
         if !kinds.contains(kind) {
             return None;
         }

@@ -5,22 +5,15 @@
 //! bounds do. Size, depth and the growth by aliases are bounded, so no text costs more than its size
 //! allows. Knows no key of the workflow format.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
 
-use super::node::{Entry, Kind, Node, Scalar, ScalarValue, Style};
-use super::path::{push_index, push_key};
-use super::{encoding, merge, scalar, syntax};
+use super::builder::{Builder, Built, Content, MAX_DEPTH, reported};
+use super::node::{Kind, Node, Scalar, ScalarValue, Style};
+use super::{encoding, scalar, syntax};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Source, Span};
-
-/// Deepest nesting of lists and mappings, aliases followed.
-pub const MAX_DEPTH: usize = 64;
-
-/// How many values aliases and `<<` may add to a text, beyond ten for each value written.
-const MAX_EXPANSION: usize = 100_000;
 
 /// Reads a text. `None` where its syntax is broken, where it is too large in some way, or where it
 /// holds no value at all; a diagnostic says which.
@@ -52,70 +45,7 @@ pub fn tree(source: &Source) -> (Option<Arc<Node>>, Vec<Diagnostic>) {
     }
 }
 
-/// A finished value, with what it costs where an alias repeats it.
-#[derive(Clone, Debug)]
-struct Built {
-    node: Arc<Node>,
-    /// Values in it, itself included, aliases followed.
-    size: usize,
-    /// Levels of lists and mappings in it, aliases followed.
-    depth: usize,
-}
-
-/// What the next value of a mapping belongs to.
-enum Pending {
-    Key(Arc<str>, Span),
-    Merge(Span),
-    /// The key was reported; its value is read and dropped.
-    Dropped,
-}
-
-enum Content {
-    List(Vec<Arc<Node>>),
-    Map {
-        entries: Vec<Entry>,
-        places: HashMap<Arc<str>, usize>,
-        merges: Vec<(Span, Arc<Node>)>,
-        pending: Option<Pending>,
-        /// It is an unquoted `{{ … }}`.
-        template: bool,
-    },
-}
-
-/// A list or mapping that is not finished yet.
-struct Frame {
-    start: usize,
-    end: usize,
-    anchor: usize,
-    reported: bool,
-    size: usize,
-    depth: usize,
-    content: Content,
-}
-
-struct Builder<'s> {
-    source: &'s Source,
-    diagnostics: Vec<Diagnostic>,
-    stack: Vec<Frame>,
-    anchors: HashMap<usize, Built>,
-    root: Option<Built>,
-    written: usize,
-    expanded: usize,
-}
-
-impl<'s> Builder<'s> {
-    fn new(source: &'s Source, diagnostics: Vec<Diagnostic>) -> Self {
-        Self {
-            source,
-            diagnostics,
-            stack: Vec::new(),
-            anchors: HashMap::new(),
-            root: None,
-            written: 0,
-            expanded: 0,
-        }
-    }
-
+impl Builder<'_> {
     /// Reads the first document to its end; false where the reading had to be given up.
     fn read(&mut self, text: &str) -> bool {
         let options = options! {
@@ -130,7 +60,7 @@ impl<'s> Builder<'s> {
                 Ok(next) => next,
                 Err(error) => {
                     let diagnostic = syntax::explain(self.source, &error);
-                    self.report(diagnostic);
+                    self.stop(diagnostic);
                     return false;
                 }
             };
@@ -161,13 +91,7 @@ impl<'s> Builder<'s> {
                 Event::MappingStart(_, anchor, tag) => {
                     let reported = self.collection_tag(tag.as_deref(), "map", place.tag_span(), span);
                     self.mark_template(span);
-                    let content = Content::Map {
-                        entries: Vec::new(),
-                        places: HashMap::new(),
-                        merges: Vec::new(),
-                        pending: None,
-                        template: false,
-                    };
+                    let content = Content::map();
                     self.open(span, anchor, reported, content)
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.close(span),
@@ -186,6 +110,27 @@ impl<'s> Builder<'s> {
             }
         }
         true
+    }
+
+    /// Reports the mistake that ends the reading, unless it follows from one that was reported.
+    fn stop(&mut self, diagnostic: Diagnostic) {
+        // A character that may not be there was reported as just that.
+        if self.source.slice(diagnostic.span).starts_with(encoding::is_forbidden) {
+            return;
+        }
+        let line = |at: usize| self.source.position(at).line;
+        match self.diagnostics.last_mut() {
+            // The text behind an unquoted template, or behind a star that was taken for an alias.
+            Some(last)
+                if last.code == Code::YamlSyntax && line(last.span.start) == line(diagnostic.span.start) =>
+            {
+                if last.span.start == diagnostic.span.start {
+                    let path = std::mem::take(&mut last.path);
+                    *last = diagnostic.path(path);
+                }
+            }
+            _ => self.report(diagnostic),
+        }
     }
 
     fn scalar(
@@ -270,243 +215,10 @@ impl<'s> Builder<'s> {
         ));
     }
 
-    /// A `{` right after the `{` it is the first key of: what was meant is a template.
-    fn mark_template(&mut self, span: Span) {
-        let text = self.source.text();
-        if let Some(Frame { start, content: Content::Map { entries, pending: None, template, .. }, .. }) =
-            self.stack.last_mut()
-        {
-            *template |= entries.is_empty() && *start + 1 == span.start && text[*start..].starts_with("{{");
-        }
-    }
-
-    fn open(&mut self, span: Span, anchor: usize, reported: bool, content: Content) -> bool {
-        if self.stack.len() >= MAX_DEPTH {
-            self.report(too_deep(span));
-            return false;
-        }
-        self.stack.push(Frame {
-            start: span.start,
-            end: span.end,
-            anchor,
-            reported,
-            size: 1,
-            depth: 1,
-            content,
-        });
-        true
-    }
-
-    fn close(&mut self, span: Span) -> bool {
-        let Some(mut frame) = self.stack.pop() else { return true };
-        // A block's end is the next thing; what people see ends with its last value.
-        if span.end > span.start {
-            frame.end = span.end;
-        }
-        let whole = Span::new(frame.start, frame.end.max(frame.start));
-        let kind = match frame.content {
-            Content::List(items) => Kind::List(items),
-            Content::Map { template: true, .. } => {
-                let diagnostic = syntax::unquoted_template(self.source, whole);
-                self.report(diagnostic);
-                Kind::Reported
-            }
-            Content::Map { mut entries, places, merges, .. } => {
-                let path = self.path();
-                for (key, source) in merges {
-                    if let Err(span) = merge::merge(&mut entries, &places, &source) {
-                        self.diagnostics.push(
-                            Diagnostic::new(
-                                Code::WrongType,
-                                span,
-                                "`<<` takes a mapping, or a list of mappings",
-                            )
-                            .path(path.clone())
-                            .help("name an anchor that marks a mapping: `<<: *defaults`")
-                            .related(key, "merged here"),
-                        );
-                    }
-                }
-                Kind::Map(entries)
-            }
-        };
-        let kind = if frame.reported { Kind::Reported } else { kind };
-        let built =
-            Built { node: Arc::new(Node { span: whole, kind }), size: frame.size, depth: frame.depth };
-        self.finish(built, frame.anchor)
-    }
-
-    fn alias(&mut self, id: usize, span: Span) -> bool {
-        let Some(built) = self.anchors.get(&id).cloned() else {
-            self.report(
-                Diagnostic::new(Code::YamlSyntax, span, "the alias stands inside the value it names")
-                    .help("a value cannot hold itself; write the part that is meant out"),
-            );
-            return self.finish(Built { node: reported(span), size: 1, depth: 0 }, 0);
-        };
-        if self.stack.len() + built.depth > MAX_DEPTH {
-            self.report(too_deep(span));
-            return false;
-        }
-        self.expanded += built.size;
-        if self.expanded > MAX_EXPANSION + 10 * self.written {
-            self.report(
-                Diagnostic::new(
-                    Code::AliasLimit,
-                    span,
-                    format!("aliases make the file grow by more than {MAX_EXPANSION} values"),
-                )
-                .help("name the large value once, and refer to it less often"),
-            );
-            return false;
-        }
-        self.finish(built, 0)
-    }
-
-    /// Puts a finished value where it belongs.
-    fn finish(&mut self, built: Built, anchor: usize) -> bool {
-        if anchor != 0 {
-            self.anchors.insert(anchor, built.clone());
-        }
-        if let Some(Frame { content: Content::Map { pending: None, .. }, .. }) = self.stack.last() {
-            return self.key(&built);
-        }
-        let Some(frame) = self.stack.last_mut() else {
-            self.root = Some(built);
-            return true;
-        };
-        frame.size += built.size;
-        frame.depth = frame.depth.max(built.depth + 1);
-        // An alias stands where it is written, its value elsewhere.
-        if built.node.span.start >= frame.start {
-            frame.end = frame.end.max(built.node.span.end);
-        }
-        match &mut frame.content {
-            Content::List(items) => items.push(built.node),
-            Content::Map { entries, places, merges, pending, .. } => match pending.take() {
-                Some(Pending::Key(key, key_span)) => {
-                    places.insert(key.clone(), entries.len());
-                    entries.push(Entry { key, key_span, value: built.node });
-                }
-                Some(Pending::Merge(span)) => merges.push((span, built.node)),
-                Some(Pending::Dropped) | None => {}
-            },
-        }
-        true
-    }
-
-    fn key(&mut self, built: &Built) -> bool {
-        let path = self.path();
-        let node = &built.node;
-        let Some(frame) = self.stack.last_mut() else { return true };
-        frame.size += 1;
-        frame.end = frame.end.max(node.span.end);
-        let Content::Map { entries, places, merges, pending, template } = &mut frame.content else {
-            return true;
-        };
-        let (next, diagnostic) = match node.as_scalar() {
-            Some(scalar) if scalar.value == ScalarValue::String => {
-                let is_merge = scalar.style == Style::Plain && &*scalar.text == "<<";
-                let first = match is_merge {
-                    true => merges.first().map(|(span, _)| *span),
-                    false => places.get(&scalar.text).map(|place| entries[*place].key_span),
-                };
-                match first {
-                    Some(first) => {
-                        let mut full = path;
-                        push_key(&mut full, &scalar.text);
-                        let diagnostic = Diagnostic::new(
-                            Code::DuplicateKey,
-                            node.span,
-                            format!("the key `{}` is there twice in one mapping", scalar.text),
-                        )
-                        .path(full)
-                        .help(match is_merge {
-                            true => "merge several mappings with one list: `<<: [*a, *b]`",
-                            false => "keep one of the two",
-                        })
-                        .related(first, "first written here");
-                        (Pending::Dropped, Some(diagnostic))
-                    }
-                    None if is_merge => (Pending::Merge(node.span), None),
-                    None => (Pending::Key(scalar.text.clone(), node.span), None),
-                }
-            }
-            _ if *template || matches!(node.kind, Kind::Reported) => (Pending::Dropped, None),
-            Some(scalar) if scalar.text.is_empty() => (
-                Pending::Dropped,
-                Some(
-                    Diagnostic::new(Code::NonStringKey, node.span, "a key is missing before the `:`")
-                        .path(path)
-                        .help("write the key, or quote the text if the `:` belongs to it"),
-                ),
-            ),
-            Some(scalar) => (
-                Pending::Dropped,
-                Some(
-                    Diagnostic::new(
-                        Code::NonStringKey,
-                        node.span,
-                        format!("the key `{}` is {}, not a string", scalar.text, node.describe()),
-                    )
-                    .path(path)
-                    .help(format!("quote it: `\"{}\":`", scalar.text))
-                    .suggest(node.span, format!("\"{}\"", scalar.text)),
-                ),
-            ),
-            None => (
-                Pending::Dropped,
-                Some(
-                    Diagnostic::new(
-                        Code::NonStringKey,
-                        node.span,
-                        format!("a key is {}, not a string", node.describe()),
-                    )
-                    .path(path)
-                    .help("keys are strings; quote the text if braces or brackets belong to it"),
-                ),
-            ),
-        };
-        *pending = Some(next);
-        self.diagnostics.extend(diagnostic);
-        true
-    }
-
-    /// Adds a diagnostic, with the place in the document where the reading stands.
-    fn report(&mut self, diagnostic: Diagnostic) {
-        let path = self.path();
-        self.diagnostics.push(diagnostic.path(path));
-    }
-
-    fn path(&self) -> String {
-        let mut path = String::new();
-        for frame in &self.stack {
-            match &frame.content {
-                Content::List(items) => push_index(&mut path, items.len()),
-                Content::Map { pending: Some(Pending::Key(key, _)), .. } => push_key(&mut path, key),
-                Content::Map { .. } => {}
-            }
-        }
-        path
-    }
-
     fn span(&self, range: Option<std::ops::Range<usize>>) -> Span {
         let range = range.unwrap_or_default();
         let text = self.source.text();
         let start = text.floor_char_boundary(range.start);
         Span::new(start, text.floor_char_boundary(range.end).max(start))
     }
-}
-
-fn reported(span: Span) -> Arc<Node> {
-    Arc::new(Node { span, kind: Kind::Reported })
-}
-
-fn too_deep(span: Span) -> Diagnostic {
-    Diagnostic::new(
-        Code::TooDeep,
-        span,
-        format!("lists and mappings are nested more than {MAX_DEPTH} levels deep"),
-    )
-    .help("keep deeply nested data in a file that a tool reads")
 }

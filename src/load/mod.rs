@@ -10,7 +10,9 @@ mod graph;
 mod inputs;
 mod lower;
 mod models;
+mod plans;
 mod references;
+mod reply;
 mod security;
 mod steps;
 mod templates;
@@ -19,6 +21,8 @@ mod trail;
 
 pub use inputs::{Bound, bind_inputs};
 pub use models::Provider;
+
+use serde_json::{Map, Value};
 
 use self::graph::Order;
 use self::lower::Checked;
@@ -48,7 +52,7 @@ pub struct Scope {
     /// The task a model was given to plan: literals in it are the author's.
     pub task: Option<String>,
     /// Values of the inputs, as a model's plan may hold them.
-    pub inputs: serde_json::Map<String, serde_json::Value>,
+    pub inputs: Map<String, Value>,
 }
 
 /// What came of a text.
@@ -62,8 +66,11 @@ pub struct Loaded {
     pub repairs: Vec<String>,
 }
 
-/// Reads and checks a text.
+/// Reads and checks a text: a file, or a model's reply, which is JSON with honest repairs.
 pub fn load(source: &Source, scope: &Scope, origin: Origin) -> Loaded {
+    if origin == Origin::Model {
+        return reply::load(source, scope);
+    }
     let (document, mut diagnostics) = read(source);
     let mut loaded = match document {
         Some(document) => check(source, &document, scope, origin),

@@ -115,16 +115,21 @@ fn secret(word: &str) -> Option<&'static str> {
     }
     PREFIXES.iter().find_map(|(prefix, least, what)| {
         let rest = word.strip_prefix(prefix)?;
-        (rest.len() >= *least && random(rest, 12)).then_some(*what)
+        // A Slack token is made of long numbers with letters behind them.
+        let numbers = |part: &str| part.len() >= 10 && part.bytes().all(|byte| byte.is_ascii_digit());
+        let slack = prefix.starts_with("xox") && rest.split('-').any(numbers);
+        (rest.len() >= *least && (slack || random(rest, 12))).then_some(*what)
     })
 }
 
 /// Whether some part of a word of at least `least` characters mixes digits and letters: words do not.
+/// One digit is enough among letters of both cases.
 fn random(word: &str, least: usize) -> bool {
-    word.split(['-', '_', '.']).any(|part| {
-        part.len() >= least
-            && part.bytes().filter(u8::is_ascii_digit).count() >= 2
-            && part.bytes().any(|byte| byte.is_ascii_alphabetic())
+    word.split(['-', '_', '.']).filter(|part| part.len() >= least).any(|part| {
+        let has = |kind: fn(&u8) -> bool| part.as_bytes().iter().any(kind);
+        let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        (digits >= 2 && has(u8::is_ascii_alphabetic)) || (digits == 1 && cases)
     })
 }
 

@@ -108,8 +108,8 @@ impl Steps<'_, '_> {
             self.texts.found.push(one);
             return false;
         };
-        if let (Some((schema, keys)), Some(node), Some(args)) =
-            (&tool.arguments, step.args.get(), &parts.args)
+        if let (Some(node), Some(args)) = (step.args.get(), &parts.args)
+            && let Some((schema, keys)) = tool.arguments()
         {
             let holes = holes(args);
             let found = check_arguments(schema, keys, node, &holes, &trail.key("args"));

@@ -3,6 +3,7 @@
 //! Main type: [`Tools`], every tool a step may name, each with its argument schema compiled. Knows
 //! nothing of steps.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
@@ -22,8 +23,10 @@ use crate::spec::{Effect, Output, Schema, ToolKind, ToolSpec};
 pub(super) struct KnownTool {
     /// `None` where its declaration is wrong: then nothing more is said about its uses.
     pub effect: Option<Effect>,
-    pub arguments: Option<(Schema, Keys)>,
     pub takes_none: bool,
+    parameters: Option<Value>,
+    /// Compiled when the first step gives arguments: most tools of the program are not used by a file.
+    arguments: OnceCell<Option<(Schema, Keys)>>,
 }
 
 /// Every tool a step may name.
@@ -78,7 +81,7 @@ impl Tools {
             let spec = Declaration { tool, program, texts }.check();
             let known = match &spec {
                 Some(spec) => KnownTool::of(spec),
-                None => KnownTool { effect: None, arguments: None, takes_none: false },
+                None => KnownTool::faulty(),
             };
             self.add(name, known);
             self.declared.extend(spec);
@@ -88,12 +91,25 @@ impl Tools {
 
 impl KnownTool {
     fn of(spec: &ToolSpec) -> Self {
-        let schema = Schema::parse(&spec.parameters).ok();
         Self {
             effect: Some(spec.effect),
-            arguments: schema.map(|schema| (schema, Keys::of(&spec.parameters))),
             takes_none: spec.takes_none(),
+            parameters: Some(spec.parameters.clone()),
+            arguments: OnceCell::new(),
         }
+    }
+
+    fn faulty() -> Self {
+        Self { effect: None, takes_none: false, parameters: None, arguments: OnceCell::new() }
+    }
+
+    /// The compiled schema of its arguments.
+    pub fn arguments(&self) -> Option<&(Schema, Keys)> {
+        let compile = || {
+            let parameters = self.parameters.as_ref()?;
+            Some((Schema::parse(parameters).ok()?, Keys::of(parameters)))
+        };
+        self.arguments.get_or_init(compile).as_ref()
     }
 }
 

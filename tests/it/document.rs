@@ -1,5 +1,7 @@
 //! The reading of files over whole cases: what is found, where, and what the schema says of the same text.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::PathBuf;
 

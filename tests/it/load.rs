@@ -1,6 +1,8 @@
 //! Whole files through the one door: every handed case gives exactly the errors it should, and what is
 //! right gives nothing.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +37,7 @@ fn scope() -> Scope {
             .to_vec(),
         named: vec![tool("read_file", path)],
         providers: [("offline", false), ("openai", true), ("ollama", true)].map(provider).to_vec(),
-        credentials: None,
+        ..Scope::default()
     }
 }
 

@@ -1,0 +1,9 @@
+//! The tests of `wf` at its borders: files in and text out, the process, the HTTP wire.
+
+mod document;
+mod document_shape;
+mod document_syntax;
+mod engine;
+mod load;
+mod offline;
+mod replies;
