@@ -4,6 +4,7 @@
 //! [`workflow::Workflow`], `executor` runs that and records events, `report` shows them. See
 //! ARCHITECTURE.md for the whole street.
 
+pub mod cli;
 pub mod diagnostic;
 pub mod document;
 pub mod event;
@@ -13,6 +14,7 @@ pub mod journal;
 pub mod llm;
 pub mod load;
 pub mod planner;
+pub mod report;
 pub mod run;
 pub mod source;
 pub mod spec;

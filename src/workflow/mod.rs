@@ -20,8 +20,8 @@ use crate::id::{ModelName, StepId};
 use crate::spec::ToolSpec;
 use crate::template::Template;
 
-/// A checked workflow.
-#[derive(Clone, Debug)]
+/// A checked workflow. The default has neither steps nor a task.
+#[derive(Clone, Debug, Default)]
 pub struct Workflow {
     /// The file's `name`, else its stem.
     pub name: String,

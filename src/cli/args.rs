@@ -1,0 +1,218 @@
+//! The arguments of each command, as clap reads them.
+//!
+//! Main type: [`Arguments`]. Plain data with its help; knows no command's work.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 success, 1 the run failed, 2 wrong usage, 3 invalid workflow, plan or input,
+4 stopped and can go on later, 5 could not run, 130 interrupted, 143 terminated.";
+
+/// Plan-and-execute workflows for LLM agents, driven by YAML.
+///
+/// A file gives the plan, or a model writes it; every step is visible while it runs. The result is on
+/// stdout, everything else on stderr.
+#[derive(Debug, Parser)]
+#[command(name = "wf", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What there is to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a workflow, or plan a task and run the plan.
+    Run(RunArgs),
+    /// Print the plan a model makes of a task, and run nothing.
+    Plan(PlanArgs),
+    /// Check workflow files: every mistake, with its place.
+    Validate(ValidateArgs),
+    /// Say what a diagnostic's code means and how to mend it.
+    Explain(ExplainArgs),
+    /// Print the JSON Schema of the workflow file or of a plan.
+    Schema(SchemaArgs),
+    /// Draw which step waits for which.
+    Graph(GraphArgs),
+    /// List the tools there are, with their arguments.
+    Tools(ToolsArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// A workflow, or a plan in JSON; `-` reads stdin. Looked up as given, then in `workflows/`, with or
+    /// without `.yaml`. Without FILE, --task is planned with the built-in tools.
+    #[arg(value_name = "FILE", required_unless_present = "task")]
+    pub file: Option<String>,
+    /// The value of an input, read as the input's type says. May be given several times.
+    #[arg(short = 'i', long = "input", value_name = "NAME=VALUE", value_parser = pair)]
+    pub inputs: Vec<(String, String)>,
+    /// A JSON file with an object of inputs; `-` reads stdin. --input wins.
+    #[arg(long, value_name = "FILE")]
+    pub input_json: Option<String>,
+    /// The goal, in place of the file's `task`.
+    #[arg(long, value_name = "TEXT")]
+    pub task: Option<String>,
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// How many steps may run at once.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = jobs)]
+    pub jobs: usize,
+    /// Show the checked plan and which steps would ask the model; run nothing.
+    #[arg(long, conflicts_with_all = ["json", "events"])]
+    pub dry_run: bool,
+    /// Print one JSON object about the run on stdout, instead of the result.
+    #[arg(long, conflicts_with = "events")]
+    pub json: bool,
+    /// Print the events of the run as JSON lines on stdout, instead of the result.
+    #[arg(long)]
+    pub events: bool,
+    /// Run a model's plan without a question, also if it calls tools that change something.
+    #[arg(long)]
+    pub yes: bool,
+    /// Keep no record of the run.
+    #[arg(long)]
+    pub ephemeral: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ModelArgs {
+    /// The model: `offline`, or PROVIDER/NAME, as openai/gpt-5-mini. Default: WF_MODEL, else the file's
+    /// `model`, else offline, which has rules and no language model.
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// The goal. Default: the `task` of --file.
+    #[arg(value_name = "TASK", required_unless_present = "file")]
+    pub task: Option<String>,
+    /// A workflow file whose tools (and task) are planned with. Default: the built-in tools.
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<String>,
+    /// The value of an input of --file. May be given several times.
+    #[arg(short = 'i', long = "input", value_name = "NAME=VALUE", value_parser = pair)]
+    pub inputs: Vec<(String, String)>,
+    /// A list to read, the plan in JSON, or a workflow file that runs.
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub format: PlanFormat,
+    /// Write to this file instead of stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Refuse a reply that needed repairs (exit code 3).
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    Text,
+    Json,
+    Yaml,
+}
+
+#[derive(Args, Debug)]
+pub struct ValidateArgs {
+    /// Files, folders (all .yaml and .yml files in them), or `-` for stdin.
+    #[arg(value_name = "PATH", default_value = "workflows")]
+    pub paths: Vec<String>,
+    /// For people, one line each, or JSON for programs.
+    #[arg(long, value_enum, default_value_t = DiagnosticFormat::Text)]
+    pub format: DiagnosticFormat,
+    /// Make warnings count as errors for the exit code.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub deny: Option<Deny>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiagnosticFormat {
+    Text,
+    Short,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Deny {
+    Warnings,
+}
+
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// A code, as `unknown-tool`. Without one, all codes are listed.
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// Which schema to print.
+    #[arg(value_enum, default_value_t = SchemaName::Workflow)]
+    pub name: SchemaName,
+    /// Write both schemas into this folder instead.
+    #[arg(short, long, value_name = "DIR", conflicts_with = "check")]
+    pub output: Option<PathBuf>,
+    /// Check that the schemas in this folder are current (exit code 1 if not).
+    #[arg(long, value_name = "DIR")]
+    pub check: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaName {
+    Workflow,
+    Plan,
+}
+
+#[derive(Args, Debug)]
+pub struct GraphArgs {
+    /// A workflow, or a plan in JSON; `-` reads stdin.
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// The language of the drawing.
+    #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
+    pub format: GraphFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    Mermaid,
+}
+
+#[derive(Args, Debug)]
+pub struct ToolsArgs {
+    /// A workflow file whose tools are listed too; `-` reads stdin.
+    #[arg(value_name = "FILE")]
+    pub file: Option<String>,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(0) => Err("at least one step must be allowed to run".to_owned()),
+        Ok(count) if count <= 1024 => Ok(count),
+        Ok(_) => Err("at most 1024".to_owned()),
+        Err(_) => Err("expected a number of steps".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_fit_together() {
+        Arguments::command().debug_assert();
+    }
+}

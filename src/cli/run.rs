@@ -1,0 +1,262 @@
+//! `wf run`: checks a file, runs it, and puts the result on stdout.
+//!
+//! Main function: [`run`]. Gathers what the executor needs and says how it ended; the executor decides
+//! everything in between.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+
+use serde_json::{Map, Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::args::RunArgs;
+use super::dry_run::dry_run;
+use super::model::choose;
+use super::open::{Opened, asked, open, read_file, read_stdin, show};
+use super::outcome::{exit, print_json, print_result};
+use super::plan::{exit_of, refused};
+use super::review::Person;
+use super::{Exit, Streams, Trouble};
+use crate::event::{Event, Progress};
+use crate::executor::{ExecuteError, Setup, Signal, Stop, execute};
+use crate::id::RunId;
+use crate::journal::Memory;
+use crate::llm::ModelErrorKind;
+use crate::load::bind_inputs;
+use crate::planner::PlanError;
+use crate::report::diagnostics::Checked;
+use crate::report::{EventLines, Live, Plain};
+use crate::run::{Observer, RunState};
+use crate::source::Source;
+use crate::tool::{Catalog, Surroundings};
+use crate::workflow::Workflow;
+
+pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
+    let Opened { source, base, workflow } = match &args.file {
+        Some(file) => open(file, asked(args.model.model.as_deref(), streams), streams)?,
+        None => Opened {
+            source: Source::new("<task>", ""),
+            base: PathBuf::from("."),
+            workflow: Workflow { name: "task".to_owned(), ..Workflow::default() },
+        },
+    };
+    if workflow.plan.is_none() && workflow.task.is_none() && args.task.is_none() {
+        let message = format!("`{}` has neither steps nor a `task`; give one: --task TEXT", source.name());
+        return Err(Trouble::usage(message));
+    }
+    let inputs = bind(&workflow, &args.inputs, args.input_json.as_deref(), streams)?;
+    let env = environment(&workflow, streams);
+    let chosen = choose(args.model.model.as_deref(), workflow.model.as_ref(), &inputs, &env, streams)?;
+    let catalog = catalog(&workflow, &base, &inputs, &env)?;
+    if args.dry_run {
+        let tools = catalog.specs().cloned().collect::<Vec<_>>();
+        let written = workflow.task.as_ref().map(|task| task.render_text(&json!({"inputs": inputs})));
+        let task = match (&args.task, written) {
+            (Some(task), _) => Some(task.clone()),
+            (None, Some(Ok(task))) => Some(task),
+            (None, Some(Err(error))) => return Err(Trouble::Said(Exit::Invalid, format!("`task`: {error}"))),
+            (None, None) => None,
+        };
+        dry_run(&workflow, task.as_deref(), &tools, &chosen.settings.name, streams)?;
+        return Ok(Exit::Success);
+    }
+    let stop = Stop::default();
+    let (mut observer, pause) = observer(args, streams);
+    let mut person = Person::new(streams, &catalog, args.yes, pause);
+    let setup = Setup {
+        run: RunId::generate(),
+        source,
+        base: base.display().to_string(),
+        workflow,
+        inputs,
+        task: args.task.clone(),
+        model: chosen.model,
+        settings: chosen.settings,
+        catalog,
+        jobs: args.jobs,
+        stop: stop.clone(),
+    };
+    let ended = block_on(async {
+        let watch = tokio::spawn(watch(stop));
+        let mut journal = Memory::default();
+        let ended = execute(setup, &mut journal, observer.as_mut(), &mut person).await;
+        watch.abort();
+        ended
+    })?;
+    // The list stays as it is from here on; what follows is written below it.
+    drop(observer);
+    let state = match ended {
+        Ok(state) => state,
+        Err(error) => return not_run(error, streams),
+    };
+    finish(args, &state, streams)
+}
+
+fn finish(args: &RunArgs, state: &RunState, streams: &mut Streams) -> Result<Exit, Trouble> {
+    let printed = match (args.events, args.json) {
+        (true, _) => Ok(()),
+        (false, true) => print_json(state, streams),
+        (false, false) => print_result(state, streams),
+    };
+    let exit = exit(state);
+    match printed {
+        // Nobody wants the result; how the run ended is still true.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(exit),
+    }
+}
+
+fn not_run(error: ExecuteError, streams: &mut Streams) -> Result<Exit, Trouble> {
+    Err(match error {
+        ExecuteError::Plan(PlanError::Model(error)) if error.kind != ModelErrorKind::Unable => {
+            Trouble::unable(error.to_string())
+        }
+        ExecuteError::Plan(error) => refused(error, streams),
+        ExecuteError::Interrupted(signal) => return Ok(exit_of(signal)),
+        ExecuteError::NoTask => Trouble::usage(error.to_string()),
+        ExecuteError::Task(failure) => Trouble::Said(Exit::Invalid, failure.to_string()),
+        ExecuteError::Declined => Trouble::Said(Exit::Stopped, error.to_string()),
+        ExecuteError::Unanswerable => {
+            let advice = "run it on a terminal, or allow it with --yes";
+            Trouble::usage(format!("{error}; {advice}"))
+        }
+        ExecuteError::Record(error) => Trouble::unable(error.to_string()),
+    })
+}
+
+/// Whoever shows the run: JSON lines on stdout, the live list on a terminal, lines otherwise.
+fn observer(args: &RunArgs, streams: &Streams) -> (Box<dyn Observer>, Option<crate::report::live::Pause>) {
+    let look = streams.look_err();
+    let shown: (Box<dyn Observer>, _) = if streams.terminals.stderr && !is_dumb(streams) {
+        let live = Live::new(Box::new(streams.stderr.clone()), look, streams.size);
+        let pause = live.pause();
+        (Box::new(live), Some(pause))
+    } else {
+        (Box::new(Plain::new(streams.stderr.clone(), look)), None)
+    };
+    // On one terminal the lines would be drawn over.
+    let lines = EventLines::new(streams.stdout.clone());
+    match (args.events, streams.terminals.stdout) {
+        (false, _) => shown,
+        (true, true) => (Box::new(lines), None),
+        (true, false) => (Box::new(Both(Box::new(lines), shown.0)), shown.1),
+    }
+}
+
+fn is_dumb(streams: &Streams) -> bool {
+    (streams.variable)("TERM").is_none_or(|term| term == "dumb" || term.is_empty())
+}
+
+/// Two observers of one run.
+struct Both(Box<dyn Observer>, Box<dyn Observer>);
+
+impl Observer for Both {
+    fn event(&mut self, event: &Event, state: &RunState) {
+        self.0.event(event, state);
+        self.1.event(event, state);
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.0.progress(progress);
+        self.1.progress(progress);
+    }
+}
+
+/// The inputs of a run, or what is wrong with them, shown.
+pub(super) fn bind(
+    workflow: &Workflow,
+    pairs: &[(String, String)],
+    file: Option<&str>,
+    streams: &mut Streams,
+) -> Result<Map<String, Value>, Trouble> {
+    let file = match file {
+        None => None,
+        Some("-") => Some(read_stdin(streams)),
+        Some(path) => Some(read_file(Path::new(path))),
+    };
+    let file = match file.transpose() {
+        Ok(file) => file,
+        Err(checked) => {
+            show(&checked, streams);
+            return Err(Trouble::Shown(Exit::Invalid));
+        }
+    };
+    let bound = bind_inputs(&workflow.inputs, pairs, file.as_ref());
+    if bound.mistakes.is_empty() {
+        return Ok(bound.values);
+    }
+    for (source, diagnostics) in bound.mistakes {
+        show(&Checked { source, diagnostics }, streams);
+    }
+    Err(Trouble::Shown(Exit::Invalid))
+}
+
+/// The environment variables a file declares and that are set.
+pub(super) fn environment(workflow: &Workflow, streams: &Streams) -> Value {
+    let set = workflow.env.iter().filter_map(|name| Some((name.clone(), (streams.variable)(name)?.into())));
+    Value::Object(set.collect())
+}
+
+fn catalog(
+    workflow: &Workflow,
+    base: &Path,
+    inputs: &Map<String, Value>,
+    env: &Value,
+) -> Result<Catalog, Trouble> {
+    let env = env.as_object().into_iter().flatten();
+    let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    let surroundings = Surroundings {
+        base: base.to_owned(),
+        workspace: PathBuf::from("."),
+        env: env.collect::<BTreeMap<_, _>>(),
+        inputs: inputs.clone(),
+    };
+    Catalog::build(&workflow.tools, surroundings)
+        .map_err(|error| Trouble::Said(Exit::Invalid, error.to_string()))
+}
+
+/// Drives a future to its end on this thread.
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Trouble> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Trouble::unable(format!("cannot start: {error}")))?;
+    let done = runtime.block_on(future);
+    // A question nobody answered still waits for a line on stdin; nothing else does.
+    runtime.shutdown_background();
+    Ok(done)
+}
+
+/// Hands the first signal on; a second one ends the process as if there were no program.
+async fn watch(stop: Stop) {
+    let Some(first) = next_signal().await else { return };
+    stop.request(first);
+}
+
+async fn next_signal() -> Option<Signal> {
+    let mut interrupt = signal(SignalKind::interrupt()).ok()?;
+    let mut terminate = signal(SignalKind::terminate()).ok()?;
+    tokio::select! {
+        _ = interrupt.recv() => Some(Signal::Interrupt),
+        _ = terminate.recv() => Some(Signal::Terminate),
+    }
+}
+
+/// The future's value, or the signal that came first.
+pub(super) async fn until_signal<T>(future: impl Future<Output = T>) -> Result<T, Signal> {
+    let mut future = pin!(future);
+    let interrupted = async {
+        match next_signal().await {
+            Some(signal) => signal,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        value = &mut future => Ok(value),
+        signal = interrupted => Err(signal),
+    }
+}

@@ -1,0 +1,320 @@
+//! The list of steps, as lines: what is planned, what runs, what came of it.
+//!
+//! Main type: [`StepList`]. Fed with events, it keeps one row a step, so that drawing costs no more
+//! than what is seen. A pure function of rows, time and look; knows no terminal and no clock.
+
+use crate::event::{Event, Fact, Progress};
+use crate::report::look::{Look, Paint};
+use crate::report::value::brief;
+use crate::run::{RunState, Status, StepState};
+
+/// More of a result than this is never shown on a line, however wide.
+const LONGEST_RESULT: usize = 1024;
+
+/// The steps of a run as they stand.
+#[derive(Clone, Debug, Default)]
+pub struct StepList {
+    rows: Vec<Row>,
+    counts: Counts,
+    footer: Footer,
+    planning: bool,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+struct Row {
+    /// `Step 1: description`.
+    label: String,
+    status: Status,
+    /// The result, why it failed or was cancelled; while it runs, its last line of output.
+    outcome: String,
+    attempt: u32,
+    started_at: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts([usize; 5]);
+
+#[derive(Clone, Debug, Default)]
+struct Footer {
+    started_at: u64,
+    /// When the run ended.
+    ended_at: Option<u64>,
+    model_calls: u64,
+    input: u64,
+    output: u64,
+}
+
+impl StepList {
+    /// Takes in what an event changed.
+    pub fn event(&mut self, event: &Event, state: &RunState) {
+        self.footer.started_at = state.started_at;
+        self.footer.model_calls = state.model_calls;
+        self.footer.input = state.usage.input;
+        self.footer.output = state.usage.output;
+        match &event.fact {
+            Fact::PlanReady { .. } => {
+                self.planning = false;
+                self.rows = state.steps.iter().map(Row::new).collect();
+                self.counts = Counts::of(&self.rows);
+            }
+            Fact::ModelAsked { step: None, .. } => self.planning = true,
+            Fact::RunFinished { .. } => {
+                self.planning = false;
+                self.footer.ended_at = Some(event.at);
+            }
+            fact => {
+                let position = fact.step().and_then(|step| state.position(step));
+                if let Some((row, step)) =
+                    position.and_then(|at| Some((self.rows.get_mut(at)?, state.steps.get(at)?)))
+                {
+                    self.counts.0[index(row.status)] -= 1;
+                    row.take(fact, event.at, step);
+                    self.counts.0[index(row.status)] += 1;
+                }
+            }
+        }
+    }
+
+    /// Takes in something passing: the last line of a running step's output is shown beside it.
+    pub fn progress(&mut self, progress: &Progress, position: impl Fn(&crate::id::StepId) -> Option<usize>) {
+        let (step, text) = match progress {
+            Progress::ToolOutput { step, text } => (Some(step), text),
+            Progress::ModelText { step, text } => (step.as_ref(), text),
+        };
+        let row = step.and_then(position).and_then(|at| self.rows.get_mut(at));
+        let line = text.lines().rev().find(|line| !line.trim().is_empty());
+        if let (Some(row), Some(line)) = (row, line) {
+            if row.status == Status::InProgress {
+                row.outcome = line.chars().take(LONGEST_RESULT).collect();
+            }
+        }
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are no steps yet.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// What fits on a screen: the steps around those that run, what is left out in one line above and
+    /// below, and the last line. `now` is in milliseconds since the Unix epoch.
+    pub fn screen(&self, now: u64, look: Look) -> Vec<String> {
+        // One line is left for the cursor below the list.
+        let room = look.height.saturating_sub(2).max(1);
+        let mut lines =
+            if self.rows.len() <= room { self.steps(now, look) } else { self.window(now, look, room) };
+        if self.planning && self.rows.is_empty() {
+            lines.push(look.cut(&format!("{} planning", look.mark(Status::InProgress)), look.width));
+        }
+        lines.push(self.summary(now, look));
+        lines
+    }
+
+    /// Every step, a line each.
+    pub fn steps(&self, now: u64, look: Look) -> Vec<String> {
+        self.rows.iter().map(|row| row.line(now, look)).collect()
+    }
+
+    /// One step's line.
+    pub fn line(&self, position: usize, now: u64, look: Look) -> Option<String> {
+        Some(self.rows.get(position)?.line(now, look))
+    }
+
+    /// The last line: steps done, time, model calls, tokens.
+    pub fn summary(&self, now: u64, look: Look) -> String {
+        let counts = self.counts;
+        let mut parts = Vec::new();
+        if !self.rows.is_empty() {
+            parts.push(format!("{} of {} steps done", counts.0[index(Status::Done)], self.rows.len()));
+        }
+        for (status, word) in [(Status::Failed, "failed"), (Status::Cancelled, "cancelled")] {
+            if counts.0[index(status)] > 0 {
+                parts.push(format!("{} {word}", counts.0[index(status)]));
+            }
+        }
+        let end = self.footer.ended_at.unwrap_or(now);
+        parts.push(duration(end.saturating_sub(self.footer.started_at)));
+        parts.push(plural(self.footer.model_calls, "model call"));
+        let tokens = self.footer.input + self.footer.output;
+        if tokens > 0 {
+            parts.push(format!("{tokens} tokens ({} in, {} out)", self.footer.input, self.footer.output));
+        }
+        let line = look.cut(&parts.join(", "), look.width);
+        look.paint(Paint::Faint, &line)
+    }
+
+    fn window(&self, now: u64, look: Look, room: usize) -> Vec<String> {
+        let focus = self
+            .rows
+            .iter()
+            .position(|row| row.status == Status::InProgress)
+            .or_else(|| self.rows.iter().position(|row| row.status == Status::Pending))
+            .unwrap_or(self.rows.len() - 1);
+        // Two of the lines say what is left out above and below.
+        let shown = room.saturating_sub(2).max(1);
+        let first = focus.saturating_sub(shown / 3).min(self.rows.len() - shown);
+        let last = first + shown;
+        let mut lines = Vec::with_capacity(room);
+        lines.push(Counts::of(&self.rows[..first]).line("above", look));
+        lines.extend(self.rows[first..last].iter().map(|row| row.line(now, look)));
+        lines.push(Counts::of(&self.rows[last..]).line("below", look));
+        lines
+    }
+}
+
+impl Row {
+    fn new(step: &StepState) -> Self {
+        Self {
+            label: format!("Step {}: {}", step.id, first_line(&step.title)),
+            status: Status::Pending,
+            outcome: String::new(),
+            attempt: 0,
+            started_at: None,
+        }
+    }
+
+    /// The status comes from the fact, not from the state: events are stored several at a time, and the
+    /// state is that after the last of them.
+    fn take(&mut self, fact: &Fact, at: u64, step: &StepState) {
+        match fact {
+            Fact::StepStarted { attempt, .. } => {
+                self.status = Status::InProgress;
+                self.attempt = *attempt;
+                self.started_at = Some(at);
+                self.outcome.clear();
+            }
+            Fact::StepSucceeded { .. } => {
+                self.status = Status::Done;
+                let (text, whole) = step
+                    .result
+                    .as_deref()
+                    .map_or_else(|| (String::new(), true), |result| brief(result, LONGEST_RESULT));
+                self.outcome = if whole { text } else { text + "…" };
+            }
+            Fact::StepFailed { failure, .. } => {
+                self.status = Status::Failed;
+                self.outcome.clone_from(&failure.message);
+            }
+            Fact::RetryScheduled { attempt, delay_ms, .. } => {
+                let delay = duration(*delay_ms);
+                self.outcome = format!("{}; attempt {attempt} in {delay}", self.outcome);
+            }
+            Fact::StepCancelled { reason, .. } => {
+                self.status = Status::Cancelled;
+                self.outcome = reason.to_string();
+            }
+            _ => {}
+        }
+    }
+
+    fn line(&self, now: u64, look: Look) -> String {
+        let mark = look.mark(self.status);
+        let room = look.width.saturating_sub(console::measure_text_width(mark) + 1);
+        let label = look.shown(&self.label);
+        let note = self.note(now);
+        let outcome = look.shown(&self.outcome);
+        let rest = match (self.status, outcome.is_empty()) {
+            (Status::InProgress, true) | (_, true) => String::new(),
+            (Status::InProgress, false) => outcome.into_owned(),
+            (_, false) => format!("{} {outcome}", look.arrow()),
+        };
+        let rest = [note, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        if rest.is_empty() {
+            return format!("{mark} {}", self.painted(&look.cut(&label, room), look));
+        }
+        // The description gives way to the result, but keeps half of the line.
+        let wanted = console::measure_text_width(&rest) + 2;
+        let label = look.cut(&label, room.saturating_sub(wanted).max(room / 2));
+        let left = room.saturating_sub(console::measure_text_width(&label) + 2);
+        let rest = look.cut(&rest, left);
+        let rest = match self.status {
+            Status::Failed => look.paint(Paint::Error, &rest),
+            Status::InProgress | Status::Cancelled => look.paint(Paint::Faint, &rest),
+            Status::Pending | Status::Done => rest,
+        };
+        format!("{mark} {}  {rest}", self.painted(&label, look))
+    }
+
+    fn painted(&self, label: &str, look: Look) -> String {
+        match self.status {
+            Status::InProgress => look.paint(Paint::Strong, label),
+            Status::Cancelled => look.paint(Paint::Faint, label),
+            Status::Pending | Status::Done | Status::Failed => label.to_owned(),
+        }
+    }
+
+    /// For how long it has been running, and the attempt if it is not the first.
+    fn note(&self, now: u64) -> String {
+        if self.status != Status::InProgress {
+            return String::new();
+        }
+        let running = now.saturating_sub(self.started_at.unwrap_or(now));
+        let mut parts = Vec::new();
+        if self.attempt > 1 {
+            parts.push(format!("attempt {}", self.attempt));
+        }
+        if running >= 1000 {
+            parts.push(duration(running / 1000 * 1000));
+        }
+        if parts.is_empty() { String::new() } else { format!("({})", parts.join(", ")) }
+    }
+}
+
+impl Counts {
+    fn of(rows: &[Row]) -> Self {
+        let mut counts = Self::default();
+        for row in rows {
+            counts.0[index(row.status)] += 1;
+        }
+        counts
+    }
+
+    fn line(self, place: &str, look: Look) -> String {
+        let total = self.0.iter().sum::<usize>();
+        let words = ["pending", "in progress", "done", "failed", "cancelled"];
+        let parts = self.0.iter().zip(words).filter(|(count, _)| **count > 0);
+        let parts = parts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ");
+        let line = match total {
+            0 => String::new(),
+            _ => format!("{} {} {place}: {parts}", look.ellipsis(), plural(total as u64, "step")),
+        };
+        look.paint(Paint::Faint, &look.cut(&line, look.width))
+    }
+}
+
+/// A duration for people: `40 ms`, `0.3 s`, `12 s`, `3 min 05 s`, `2 h 05 min`.
+pub fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0 if milliseconds < 100 => format!("{milliseconds} ms"),
+        0..10 if milliseconds % 1000 == 0 => format!("{seconds} s"),
+        0..10 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// `1 step`, `2 steps`.
+pub fn plural(count: u64, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}
+
+fn index(status: Status) -> usize {
+    match status {
+        Status::Pending => 0,
+        Status::InProgress => 1,
+        Status::Done => 2,
+        Status::Failed => 3,
+        Status::Cancelled => 4,
+    }
+}

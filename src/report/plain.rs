@@ -1,0 +1,146 @@
+//! A run as lines of text, one an event: for logs, pipes and continuous integration.
+//!
+//! Main type: [`Plain`]. What a line says is decided by [`StepList`]; knows no terminal.
+
+use std::io::Write;
+
+use super::list::{StepList, duration};
+use super::look::{Look, Paint};
+use super::value::brief;
+use crate::event::{Event, Fact, Outcome, Progress};
+use crate::run::{Observer, RunState, Status};
+
+/// Writes a line for each event worth one.
+pub struct Plain<W> {
+    out: W,
+    look: Look,
+    list: StepList,
+}
+
+impl<W: Write + Send> Plain<W> {
+    /// Writes to `out`. Lines are as long as they need to be: only results are cut.
+    pub fn new(out: W, look: Look) -> Self {
+        Self { out, look: Look { width: look.width.max(200), ..look }, list: StepList::default() }
+    }
+}
+
+impl<W: Write + Send> Observer for Plain<W> {
+    fn event(&mut self, event: &Event, state: &RunState) {
+        self.list.event(event, state);
+        // Nobody reads any more: the run goes on, its result is on another stream.
+        let _ = lines(event, state, &self.list, self.look)
+            .iter()
+            .try_for_each(|line| writeln!(self.out, "{line}"))
+            .and_then(|()| self.out.flush());
+    }
+
+    fn progress(&mut self, _: &Progress) {}
+}
+
+/// What an event has to say, after the state and the list have taken it in.
+pub fn lines(event: &Event, state: &RunState, list: &StepList, look: Look) -> Vec<String> {
+    let step_line = || {
+        let position = event.fact.step().and_then(|step| state.position(step));
+        position.and_then(|at| list.line(at, event.at, look)).into_iter().collect::<Vec<_>>()
+    };
+    match &event.fact {
+        Fact::RunStarted { run, workflow, .. } => {
+            vec![look.paint(Paint::Faint, &format!("run {run}: {}", look.shown(workflow)))]
+        }
+        Fact::PlanReady { repairs, .. } => {
+            let repaired = repairs.iter().map(|repair| format!("repaired the reply: {}", look.shown(repair)));
+            let mut lines = repaired.collect::<Vec<_>>();
+            lines.extend(list.steps(event.at, look));
+            lines
+        }
+        Fact::ModelAsked { step: None, model, .. } => {
+            vec![format!("asking {} for a plan", look.shown(model.as_str()))]
+        }
+        Fact::StepStarted { .. }
+        | Fact::StepSucceeded { .. }
+        | Fact::StepCancelled { .. }
+        | Fact::StepFailed { .. } => step_line(),
+        Fact::ModelAsked { step: Some(step), model, .. } => {
+            vec![format!("   Step {} asks {}", look.shown(step.as_str()), look.shown(model.as_str()))]
+        }
+        Fact::ToolCalled { step, tool, args } => {
+            let (args, whole) = brief(&serde_json::Value::Object(args.clone()), 160);
+            let end = if whole { "" } else { look.ellipsis() };
+            let call = format!("{} {args}", tool.as_str());
+            vec![format!("   Step {} calls {}{end}", look.shown(step.as_str()), look.shown(&call))]
+        }
+        Fact::RetryScheduled { step, attempt, delay_ms } => {
+            let delay = duration(*delay_ms);
+            vec![format!(
+                "   Step {} is tried again in {delay}, attempt {attempt}",
+                look.shown(step.as_str())
+            )]
+        }
+        Fact::AttemptInterrupted { step, attempt } => {
+            vec![format!("   Step {}: attempt {attempt} was interrupted", look.shown(step.as_str()))]
+        }
+        Fact::BudgetReached { limit, allowed } => {
+            vec![format!("limit reached: {} of {allowed}", look.shown(limit))]
+        }
+        Fact::RunFinished { outcome } => {
+            let mut lines = vec![list.summary(event.at, look)];
+            lines.extend(ending(outcome, state, look));
+            lines
+        }
+        Fact::ModelAnswered { .. } | Fact::ToolReturned { .. } => Vec::new(),
+    }
+}
+
+/// How a run that did not succeed ended: which step, why, and what was cancelled for it.
+pub fn ending(outcome: &Outcome, state: &RunState, look: Look) -> Vec<String> {
+    match outcome {
+        Outcome::Succeeded { .. } => Vec::new(),
+        Outcome::Failed { failure, .. } => {
+            let failed = state.steps.iter().filter(|step| step.status == Status::Failed);
+            let mut lines = failed
+                .map(|step| {
+                    let why =
+                        step.failure.as_ref().map_or(failure.message.as_str(), |it| it.message.as_str());
+                    let attempts = if step.attempt > 1 {
+                        format!(" after {} attempts", step.attempt)
+                    } else {
+                        String::new()
+                    };
+                    let what = format!("step {} failed{attempts}", look.shown(step.id.as_str()));
+                    format!("{}: {}", look.paint(Paint::Error, &what), look.shown(why))
+                })
+                .collect::<Vec<_>>();
+            if lines.is_empty() {
+                lines.push(format!(
+                    "{}: {}",
+                    look.paint(Paint::Error, "the run failed"),
+                    look.shown(&failure.message)
+                ));
+            }
+            lines.extend(cancelled(state, look));
+            lines
+        }
+        Outcome::Stopped { reason } => {
+            let mut lines = vec![format!("the run was stopped: {}", look.shown(reason))];
+            lines.extend(cancelled(state, look));
+            lines
+        }
+        Outcome::Interrupted { signal } => vec![format!("the run was interrupted by {}", look.shown(signal))],
+    }
+}
+
+fn cancelled(state: &RunState, look: Look) -> Option<String> {
+    let steps = state.steps.iter().filter(|step| {
+        step.status == Status::Cancelled && step.cancelled.as_ref().is_none_or(|reason| !reason.is_benign())
+    });
+    let ids = steps.map(|step| look.shown(step.id.as_str()).into_owned()).collect::<Vec<_>>();
+    let named = ids.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
+    match ids.len() {
+        0 => None,
+        1 => Some(format!("cancelled because of it: step {named}")),
+        count if count > 20 => {
+            Some(format!("cancelled because of it: steps {named} and {} more", count - 20))
+        }
+        _ => Some(format!("cancelled because of it: steps {named}")),
+    }
+}
