@@ -25,7 +25,9 @@ pub fn dry_run(
         let goal = task.unwrap_or_default();
         let names = tools.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>().join(", ");
         streams.stdout.line(&format!("task: {}", look.shown(goal)))?;
-        streams.stdout.line(&format!("{model} would plan it in one call, with the tools {}", look.shown(&names)))?;
+        streams
+            .stdout
+            .line(&format!("{model} would plan it in one call, with the tools {}", look.shown(&names)))?;
         return streams.stdout.line("dry run: nothing was run, no model was asked");
     };
     let takes_none = |name: &crate::id::ToolName| tools.iter().any(|it| it.name == *name && it.takes_none());

@@ -9,7 +9,8 @@ use crate::diagnostic::{Code, nearest};
 
 pub fn explain(args: &ExplainArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     let Some(name) = &args.code else {
-        let line = |code: &Code| format!("{:<24} {:<8} {}\n", code.as_str(), code.severity(), first_sentence(*code));
+        let line =
+            |code: &Code| format!("{:<24} {:<8} {}\n", code.as_str(), code.severity(), first_sentence(*code));
         streams.stdout.text(&Code::ALL.iter().map(line).collect::<String>())?;
         return Ok(Exit::Success);
     };

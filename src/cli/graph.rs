@@ -57,7 +57,9 @@ fn waits_for(plan: &Plan, at: usize) -> Vec<(usize, Dependency)> {
         for (before, why) in graph.dependencies(node) {
             match graph.kind(before) {
                 GraphNode::Step(position) => found.push((position, why)),
-                GraphNode::Barrier if !std::mem::replace(&mut seen[before.index()], true) => stack.push(before),
+                GraphNode::Barrier if !std::mem::replace(&mut seen[before.index()], true) => {
+                    stack.push(before)
+                }
                 GraphNode::Barrier => {}
             }
         }

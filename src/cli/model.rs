@@ -28,11 +28,13 @@ pub fn choose(
     env: &Value,
     streams: &mut Streams,
 ) -> Result<Chosen, Trouble> {
-    let variable = (streams.variable)("WF_MODEL").map(|name| name.trim().to_owned()).filter(|it| !it.is_empty());
+    let variable =
+        (streams.variable)("WF_MODEL").map(|name| name.trim().to_owned()).filter(|it| !it.is_empty());
     let by_file = flag.is_none() && variable.is_none();
     let scope = json!({"inputs": inputs, "env": env});
     let render = |what: &str, template: &crate::template::Template| {
-        let fault = |error| Trouble::Said(Exit::Invalid, format!("{what} of the file cannot be filled in: {error}"));
+        let fault =
+            |error| Trouble::Said(Exit::Invalid, format!("{what} of the file cannot be filled in: {error}"));
         template.render_text(&scope).map_err(fault)
     };
     let (name, from) = match (flag, variable, file) {

@@ -68,11 +68,13 @@ fn goal(
     let view = View { workflow, plan: &Plan::default(), task: args.task.as_deref(), state: &state };
     let invalid = |failure: crate::event::Failure| Trouble::Said(Exit::Invalid, failure.to_string());
     let Some(task) = view.goal().map_err(invalid)? else {
-        return Err(Trouble::usage("there is nothing to plan: the file has no `task`; give one: wf plan TASK"));
+        return Err(Trouble::usage(
+            "there is nothing to plan: the file has no `task`; give one: wf plan TASK",
+        ));
     };
     let system = view.system().map_err(invalid)?;
     let tools = builtin_specs().into_iter().chain(workflow.tools.iter().cloned()).collect();
-    Ok(Goal { task, system, inputs, tools, settings })
+    Ok(Goal { task, system, inputs, tools, settings, retry: crate::run::retry::Policy::PROVIDER })
 }
 
 fn write(

@@ -40,7 +40,9 @@ impl Person {
         let effects = &self.effects;
         let note = |step: &crate::workflow::Step| match effects.get(step.tool()?)? {
             Effect::Read => None,
-            Effect::Idempotent => Some("changes something; calling again would change nothing more".to_owned()),
+            Effect::Idempotent => {
+                Some("changes something; calling again would change nothing more".to_owned())
+            }
             Effect::Once => Some("changes something".to_owned()),
         };
         let mut lines = Vec::new();
@@ -58,9 +60,8 @@ impl Person {
         self.out.text("run it? [y/N] ")?;
         let mut answer = String::new();
         // Reading blocks until somebody types; the clock and the signals must not wait for that.
-        let read = tokio::task::spawn_blocking(move || {
-            io::stdin().lock().read_line(&mut answer).map(|_| answer)
-        });
+        let read =
+            tokio::task::spawn_blocking(move || io::stdin().lock().read_line(&mut answer).map(|_| answer));
         let answer = read.await.map_err(io::Error::other)??;
         let yes = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
         Ok(if yes { Review::Go } else { Review::Declined })

@@ -85,7 +85,9 @@ impl Streams {
                 stdout: io::stdout().is_terminal(),
                 stderr: io::stderr().is_terminal(),
             },
-            size: || console::Term::stderr().size_checked().or_else(|| console::Term::stdout().size_checked()),
+            size: || {
+                console::Term::stderr().size_checked().or_else(|| console::Term::stdout().size_checked())
+            },
             variable: Arc::new(|name| std::env::var(name).ok()),
         }
     }

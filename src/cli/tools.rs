@@ -48,7 +48,9 @@ fn arguments(schema: &Value) -> String {
     let one = |(name, property): (&String, &Value)| {
         let kind = match property.get("type") {
             Some(Value::String(kind)) => kind.clone(),
-            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+            Some(Value::Array(kinds)) => {
+                kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
+            }
             _ => "any".to_owned(),
         };
         format!("{name}{}: {kind}", if is_required(name) { "" } else { "?" })

@@ -27,8 +27,9 @@ pub fn validate(args: &ValidateArgs, streams: &mut Streams) -> Result<Exit, Trou
             continue;
         }
         let mut files = Vec::new();
-        walk(path, &mut files)
-            .map_err(|error| Trouble::unable(format!("cannot read the folder `{}`: {error}", path.display())))?;
+        walk(path, &mut files).map_err(|error| {
+            Trouble::unable(format!("cannot read the folder `{}`: {error}", path.display()))
+        })?;
         files.sort();
         texts.extend(files.iter().map(|file| read_file(file)));
     }
