@@ -1,0 +1,63 @@
+//! Signals and time limits: the code a run ends with, and that no process of a tool outlives it.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Place, is_running, pid_in, until};
+
+/// Steps that start a program which writes its number, and that of its own child, and stays.
+fn waiting(script: &str, more: &str) -> Place {
+    let text = format!(
+        "tools:\n  wait:\n    description: Stays\n    command: [sh, -c, '{script}']\nworkflow_sequence:\n  \
+         - {{id: 1, type: tool_call, tool: wait, args: {{}}{more}}}\n  \
+         - {{id: 2, type: tool_call, tool: add, args: {{a: 1, b: 1}}}}\n"
+    );
+    Place::with("w.yaml", &text)
+}
+
+const STAYS: &str = "sleep 300 & echo $! > child; echo $$ > parent; wait";
+
+#[test]
+fn a_signal_ends_the_run_and_the_tools_processes() {
+    for (signal, code, name) in [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM")] {
+        let place = waiting(STAYS, "");
+        let mut command = place.command(&["run", "w.yaml"]);
+        let wf = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (parent, child) = (pid_in(&place.path("parent")), pid_in(&place.path("child")));
+        assert!(is_running(parent) && is_running(child));
+        kill_process(Pid::from_child(&wf), signal).unwrap();
+        let output = wf.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(output.stdout.is_empty());
+        assert!(said.contains(&format!("the run was interrupted by {name}")), "{said}");
+        until("the tool's processes are gone", || !is_running(parent) && !is_running(child));
+    }
+}
+
+#[test]
+fn a_program_that_ignores_the_signal_to_end_is_gone_after_its_time() {
+    let script =
+        "trap \"\" TERM; sh -c \"trap \\\"\\\" TERM; sleep 300\" & echo $! > child; echo $$ > parent; wait";
+    let place = waiting(script, ", timeout: 300ms, retry: {max_attempts: 1}");
+    let start = Instant::now();
+    let said = place.fails(&["run", "w.yaml"], 1);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(said.contains("step 1 failed") && said.contains("300 ms"), "{said}");
+    assert!(said.contains("cancelled because of it: step 2"), "{said}");
+    let (parent, child) = (pid_in(&place.path("parent")), pid_in(&place.path("child")));
+    until("the program's processes are gone", || !is_running(parent) && !is_running(child));
+}
+
+#[test]
+fn the_time_of_the_whole_run_is_bounded() {
+    let place = waiting(STAYS, "");
+    let text = place.text("w.yaml");
+    place.file("w.yaml", &format!("limits: {{timeout: 300ms}}\n{text}"));
+    let ran = place.wf(&["run", "w.yaml"]);
+    assert!(matches!(ran.code, 1 | 4), "{}: {}", ran.code, ran.stderr);
+    let (parent, child) = (pid_in(&place.path("parent")), pid_in(&place.path("child")));
+    until("the tool's processes are gone", || !is_running(parent) && !is_running(child));
+}
