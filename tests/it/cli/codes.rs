@@ -77,8 +77,10 @@ fn a_provider_that_cannot_be_reached_is_5() {
     for args in [&["run", "w.yaml"][..], &["run", "--task", "anything"], &["plan", "anything"]] {
         let said = place.fails(&[args, &["--model", "openai/m"]].concat(), 5);
         assert!(said.contains("cannot reach 127.0.0.1:"), "{said}");
-        assert_eq!(said.matches("OPENAI_BASE_URL is").count(), 1, "said once: {said}");
+        assert!(said.contains("OPENAI_BASE_URL is"), "{said}");
     }
+    let said = place.fails(&["run", "--task", "anything", "--model", "openai/m"], 5);
+    assert_eq!(said.matches("cannot reach").count(), 1, "once is enough: {said}");
 }
 
 #[test]

@@ -36,7 +36,8 @@ fn the_weekly_report_follows_the_figures() {
     let changed = figures
         .replace("('2026-W48', 'Apparel',      38000)", "('2026-W48', 'Apparel',      98000)")
         .replace("('2026-W48', 'Apparel',    18)", "('2026-W48', 'Apparel',    4)")
-        .replace("('2026-W48', 'Toys',         64000)", "('2026-W48', 'Toys',         12345)");
+        .replace("('2026-W48', 'Toys',         64000)", "('2026-W48', 'Toys',         12345)")
+        .replace("('2026-W48', 'Toys',        5)", "('2026-W48', 'Toys',        25)");
     place.file("workflows/data/shop.sql", &changed);
     let other = place.ok(&["run", "weekly_report"]);
     assert!(other.contains("Toys stands out") && other.contains("lowest sales (12345)"), "{other}");
@@ -168,8 +169,9 @@ fn inputs_are_checked_before_anything_runs() {
         assert!(said.contains(&format!("error[{code}]")), "{said}");
     }
     assert!(!place.path("trace").exists());
-    place.file("given.json", "{\"count\": \"no\"}");
-    place.ok(&["run", "w.yaml", "-i", "count=3", "--input-json", "given.json"]);
+    place.file("given.json", "{\"count\": 5}");
+    let lines = place.ok(&["run", "w.yaml", "-i", "count=3", "--input-json", "given.json", "--events"]);
+    assert!(lines.lines().next().unwrap().contains("\"inputs\":{\"count\":3}"), "{lines}");
 }
 
 #[test]

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
 use super::{Place, is_running, pid_in, until};
 
 /// Steps that start a program which writes its number, and that of its own child, and stays.
@@ -45,10 +48,37 @@ fn a_program_that_ignores_the_signal_to_end_is_gone_after_its_time() {
     let start = Instant::now();
     let said = place.fails(&["run", "w.yaml"], 1);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-    assert!(said.contains("step 1 failed") && said.contains("300 ms"), "{said}");
+    assert!(
+        said.contains("step 1 failed")
+            && said.contains("the tool `wait` did not finish within 0.3 s, the step's timeout"),
+        "{said}"
+    );
     assert!(said.contains("cancelled because of it: step 2"), "{said}");
     let (parent, child) = (pid_in(&place.path("parent")), pid_in(&place.path("child")));
     until("the program's processes are gone", || !is_running(parent) && !is_running(child));
+}
+
+#[tokio::test]
+async fn a_signal_while_a_plan_is_made_ends_it() {
+    let server = MockServer::start().await;
+    let late = ResponseTemplate::new(200).set_delay(Duration::from_secs(120));
+    Mock::given(any()).respond_with(late).mount(&server).await;
+    let place = Place::new().env("OPENAI_BASE_URL", &format!("{}/v1", server.uri()));
+    for args in [&["run", "--task", "x"][..], &["plan", "x"]] {
+        let before = server.received_requests().await.unwrap().len();
+        let mut command = place.command(&[args, &["--model", "openai/m"]].concat());
+        let wf = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while server.received_requests().await.unwrap().len() == before {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        kill_process(Pid::from_child(&wf), Signal::TERM).unwrap();
+        let output = wf.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(143), "{output:?}");
+        assert!(output.stdout.is_empty());
+    }
+    place.file("w.yaml", "task: x\nlimits: {timeout: 200ms}\n");
+    let said = place.fails(&["run", "w.yaml", "--model", "openai/m"], 4);
+    assert!(said.contains("limits.timeout of 200 ms is reached"), "{said}");
 }
 
 #[test]
@@ -57,7 +87,8 @@ fn the_time_of_the_whole_run_is_bounded() {
     let text = place.text("w.yaml");
     place.file("w.yaml", &format!("limits: {{timeout: 300ms}}\n{text}"));
     let ran = place.wf(&["run", "w.yaml"]);
-    assert!(matches!(ran.code, 1 | 4), "{}: {}", ran.code, ran.stderr);
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("limits.timeout of 300 ms is reached"), "{}", ran.stderr);
     let (parent, child) = (pid_in(&place.path("parent")), pid_in(&place.path("child")));
     until("the tool's processes are gone", || !is_running(parent) && !is_running(child));
 }
