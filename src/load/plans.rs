@@ -39,7 +39,7 @@ pub(super) fn prose_references(document: &Document, scope: &Scope) -> Vec<Diagno
             let root = root.index(at);
             walk(args, schema, &root.key("args"), &mut |node, schema, trail| {
                 let Some(text) = node.as_str() else { return };
-                let takes_text = schema.is_none_or(|schema| allows_text(schema));
+                let takes_text = schema.is_none_or(allows_text);
                 if let Some(id) = ids.meant_by(text, takes_text, at) {
                     let message = format!("`{}` is a text, not the result of a step", text.trim());
                     let help = match id {
