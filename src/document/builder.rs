@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::draft::Draft;
 use super::merge;
 use super::node::{Entry, Kind, Node, ScalarValue, Style};
 use super::path::{push_index, push_key};
@@ -77,24 +78,29 @@ struct Frame {
 /// A tree that is being put together.
 pub struct Builder<'s> {
     pub source: &'s Source,
+    pub draft: &'s Draft,
     pub diagnostics: Vec<Diagnostic>,
     stack: Vec<Frame>,
     anchors: HashMap<usize, Built>,
     pub root: Option<Built>,
     /// How many events the text gave so far.
     pub written: usize,
+    /// Where the last scalar, bracket or alias ended.
+    pub last_end: usize,
     expanded: usize,
 }
 
 impl<'s> Builder<'s> {
-    pub fn new(source: &'s Source, diagnostics: Vec<Diagnostic>) -> Self {
+    pub fn new(source: &'s Source, draft: &'s Draft) -> Self {
         Self {
             source,
-            diagnostics,
+            draft,
+            diagnostics: Vec::new(),
             stack: Vec::new(),
             anchors: HashMap::new(),
             root: None,
             written: 0,
+            last_end: 0,
             expanded: 0,
         }
     }
@@ -204,9 +210,20 @@ impl<'s> Builder<'s> {
             Content::Map { entries, places, merges, pending, .. } => match pending.take() {
                 Some(Pending::Key(key, key_span)) => {
                     places.insert(key.clone(), entries.len());
-                    entries.push(Entry { key, key_span, value: built.node });
+                    let Some(hole) = self.draft.holes.of_key(key_span.start) else {
+                        entries.push(Entry { key, key_span, value: built.node });
+                        return true;
+                    };
+                    let value = reported(hole.span);
+                    entries.push(Entry { key, key_span, value: value.clone() });
+                    if let Some((name, start)) = &hole.swallowed {
+                        swallowed(entries, name, *start, value);
+                    }
                 }
-                Some(Pending::Merge(span)) => merges.push((span, built.node)),
+                Some(Pending::Merge(span)) => {
+                    let hole = self.draft.holes.of_key(span.start);
+                    merges.push((span, hole.map_or(built.node, |hole| reported(hole.span))));
+                }
                 Some(Pending::Dropped) | None => {}
             },
         }
@@ -264,7 +281,15 @@ impl<'s> Builder<'s> {
         true
     }
 
-    fn path(&self) -> String {
+    /// Where the outermost list or mapping in brackets that is open starts.
+    pub fn flow_start(&self) -> Option<usize> {
+        let text = self.source.text();
+        let starts = self.stack.iter().map(|frame| frame.start);
+        starts.into_iter().find(|start| text[*start..].starts_with(['[', '{']))
+    }
+
+    /// The place in the document where the reading stands.
+    pub fn path(&self) -> String {
         let mut path = String::new();
         for frame in &self.stack {
             match &frame.content {
@@ -277,12 +302,21 @@ impl<'s> Builder<'s> {
     }
 }
 
+/// Adds a key that stands inside what was taken out and was perhaps meant to stand beside it. Its place is
+/// empty, by which the reading knows it.
+fn swallowed(entries: &mut Vec<Entry>, name: &str, start: usize, value: Arc<Node>) {
+    if !entries.iter().any(|entry| &*entry.key == name) {
+        entries.push(Entry { key: name.into(), key_span: Span::at(start), value });
+    }
+}
+
 /// A value that was reported.
 pub fn reported(span: Span) -> Arc<Node> {
     Arc::new(Node { span, kind: Kind::Reported })
 }
 
-fn too_deep(span: Span) -> Diagnostic {
+/// The mistake of a nesting beyond the bound.
+pub fn too_deep(span: Span) -> Diagnostic {
     Diagnostic::new(
         Code::TooDeep,
         span,
