@@ -20,6 +20,9 @@ pub const MAX_DEPTH: usize = 64;
 /// How many values aliases and `<<` may add to a text, beyond ten for each value written.
 const MAX_EXPANSION: usize = 100_000;
 
+/// How many mistakes are reported before the rest is left out, so that no text costs more than its size.
+const MAX_REPORTS: usize = 10_000;
+
 /// A finished value, with what it costs where an alias repeats it.
 #[derive(Clone, Debug)]
 pub struct Built {
@@ -232,8 +235,17 @@ impl<'s> Builder<'s> {
 
     /// Adds a diagnostic, with the place in the document where the reading stands.
     pub fn report(&mut self, diagnostic: Diagnostic) {
-        let path = self.path();
-        self.diagnostics.push(diagnostic.path(path));
+        if self.diagnostics.len() < MAX_REPORTS {
+            let path = self.path();
+            self.diagnostics.push(diagnostic.path(path));
+        }
+    }
+
+    /// Whether what is read now stands under a key of the file that nothing reads and no alias names.
+    pub fn is_unread(&self) -> bool {
+        let file = self.stack.first().map(|frame| &frame.content);
+        matches!(file, Some(Content::Map { pending: Some(Pending::Key(key, _)), .. }) if key.starts_with("x-"))
+            && self.stack.iter().all(|frame| frame.anchor == 0)
     }
 
     /// A `{` right after the `{` it is the first key of: what was meant is a template.
@@ -273,9 +285,11 @@ impl<'s> Builder<'s> {
             Some(first) => {
                 *pending = Some(Pending::Dropped);
                 let diagnostic = duplicate_key(node.span, &scalar.text, first, is_merge);
-                let mut path = self.path();
-                push_key(&mut path, &scalar.text);
-                self.diagnostics.push(diagnostic.path(path));
+                let key = scalar.text.clone();
+                self.report(diagnostic);
+                if let Some(last) = self.diagnostics.last_mut().filter(|last| last.span == node.span) {
+                    push_key(&mut last.path, &key);
+                }
             }
         }
         true

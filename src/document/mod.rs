@@ -3,6 +3,7 @@
 //! Knows syntax and the shape of the format; does not know whether names point anywhere.
 
 mod builder;
+mod comments;
 mod draft;
 mod duration;
 mod encoding;
@@ -39,6 +40,7 @@ pub fn read(source: &Source) -> (Option<Document>, Vec<Diagnostic>) {
     let document = root.map(|root| {
         let (document, more) = lower(&root);
         diagnostics.extend(more);
+        diagnostics.extend(comments::cut_texts(source, &document));
         document
     });
     sort(&mut diagnostics);

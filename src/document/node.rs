@@ -126,6 +126,11 @@ impl Node {
         matches!(self.kind, Kind::Reported)
     }
 
+    /// Whether this is a scalar written in one line, so that something can be put in its place.
+    pub fn is_inline(&self) -> bool {
+        self.as_scalar().is_some_and(|scalar| scalar.style != Style::Block && !scalar.text.contains(['\n', '\r']))
+    }
+
     /// The node a JSON Pointer (RFC 6901) leads to.
     pub fn pointer(&self, pointer: &str) -> Option<&Node> {
         let mut node = self;

@@ -13,7 +13,10 @@ use super::builder::{Builder, Built, Content, MAX_DEPTH, reported, too_deep};
 use super::node::{Kind, Node, Scalar, ScalarValue, Style};
 use super::{encoding, scalar, syntax};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::source::{Source, Span};
+use crate::source::Span;
+
+/// Longest scalar, in bytes: 1 MiB.
+const MAX_SCALAR: usize = 1024 * 1024;
 
 /// How the reading of a text went.
 pub enum Outcome {
@@ -65,8 +68,10 @@ impl Builder<'_> {
                     true
                 }
                 Event::Scalar(text, style, anchor, tag) => {
+                    self.last_end = span.end;
                     let tag_span = place.tag_span().and_then(|tag| tag.byte_range());
-                    let node = self.scalar(&text, style, tag.as_deref(), span, tag_span);
+                    let unread = anchor == 0 && self.is_unread();
+                    let node = self.scalar(&text, style, tag.as_deref(), span, tag_span, unread);
                     self.finish(Built { node: Arc::new(node), size: 1, depth: 0 }, anchor)
                 }
                 Event::SequenceStart(_, anchor, tag) => {
@@ -157,8 +162,18 @@ impl Builder<'_> {
         tag: Option<&Tag>,
         span: Span,
         tag_span: Option<std::ops::Range<usize>>,
+        unread: bool,
     ) -> Node {
         if let Some(span) = self.draft.holes.of_mark(span.start) {
+            return Node { span, kind: Kind::Reported };
+        }
+        if text.len() > MAX_SCALAR {
+            let message =
+                format!("this value has {} bytes, more than the {MAX_SCALAR} one may have", text.len());
+            self.report(
+                Diagnostic::new(Code::FileTooLarge, Span::at(span.start), message)
+                    .help("keep data in files that a tool reads; a workflow file holds the steps"),
+            );
             return Node { span, kind: Kind::Reported };
         }
         let style = match style {
@@ -196,6 +211,10 @@ impl Builder<'_> {
                 // The parser gives `~` for a value that is not there.
                 let text = if value == ScalarValue::Null && span.start == span.end { "" } else { text };
                 Node { span, kind: Kind::Scalar(Scalar { text: text.into(), style, value }) }
+            }
+            // Nothing reads it, so nothing is lost.
+            Err(_) if unread => {
+                Node { span, kind: Kind::Scalar(Scalar { text: text.into(), style, value: ScalarValue::String }) }
             }
             Err(unfit) => {
                 self.report(

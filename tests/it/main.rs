@@ -1,6 +1,7 @@
 //! The tests of `wf` at its borders: files in and text out, the process, the HTTP wire.
 
 mod document;
+mod document_recovery;
 mod document_shape;
 mod document_syntax;
 mod engine;

@@ -102,7 +102,7 @@ impl Lowering {
         let command = self.field(fields, "command", Self::command);
         let http = self.field(fields, "http", Self::http);
         let builtin = self.field(fields, "builtin", |this, node, path| {
-            let value = this.text(node, path)?;
+            let value = this.line(node, path)?;
             Some(ToolKindDoc::Builtin { name: Spanned { value, span: node.span }, with: Field::Missing })
         });
         if let (Some(entry), Field::Missing, false) = (fields.entry("with"), &builtin, present.is_empty()) {
@@ -146,8 +146,8 @@ impl Lowering {
 
     fn sql(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<ToolKindDoc> {
         let fields = self.fields(node, path, &SQL, |_| false)?;
-        let mut database = self.field(&fields, "database", Self::text);
-        let init = self.field(&fields, "init", Self::text);
+        let mut database = self.field(&fields, "database", Self::line);
+        let init = self.field(&fields, "init", Self::line);
         let mut query = self.field(&fields, "query", Self::text);
         if init.is_missing() {
             self.require(
@@ -182,7 +182,7 @@ impl Lowering {
         let fields = self.fields(node, path, &HTTP, |_| false)?;
         let method =
             self.field(&fields, "method", |this, node, path| this.word(node, path, "HTTP method", METHODS));
-        let mut url = self.field(&fields, "url", Self::text);
+        let mut url = self.field(&fields, "url", Self::line);
         self.require(&fields, "url", &mut url, "write the address: `url: \"https://example.com/api\"`");
         let headers = self.field(&fields, "headers", Self::text_map);
         let query = self.field(&fields, "query", Self::text_map);

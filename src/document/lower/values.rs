@@ -30,6 +30,28 @@ impl Lowering {
         None
     }
 
+    /// A string that has to stand in one line: a name, an address.
+    pub(super) fn line(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<String> {
+        if self.ends_a_line(node, path) {
+            return None;
+        }
+        self.text(node, path)
+    }
+
+    /// Reports a text behind `|` or `>`, which keep the line end, where there may be none.
+    fn ends_a_line(&mut self, node: &Node, path: &Path<'_>) -> bool {
+        let block = |scalar: &&Scalar| scalar.style == Style::Block && scalar.text.ends_with('\n');
+        let Some(scalar) = node.as_scalar().filter(block) else { return false };
+        let text = scalar.text.trim_end();
+        let help = match text.contains('\n') {
+            true => "write it in one line, right behind the colon".to_owned(),
+            false => format!("write it right behind the colon: `{text}`"),
+        };
+        let message = "`|` and `>` keep the line end behind the text, and this has to be one line".to_owned();
+        self.invalid(Code::InvalidValue, node, path, message, help);
+        true
+    }
+
     fn quote_it(&mut self, node: &Node, scalar: &Scalar, path: &Path<'_>) {
         let quoted = serde_json::Value::from(&*scalar.text).to_string();
         let mut diagnostic = Diagnostic::new(
@@ -56,7 +78,7 @@ impl Lowering {
     where
         T: Copy,
     {
-        let text = self.text(node, path)?;
+        let text = self.line(node, path)?;
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
             return Some(*value);
         }
@@ -81,18 +103,15 @@ impl Lowering {
         let number = match node.as_scalar().map(|scalar| &scalar.value) {
             Some(ScalarValue::Number(number)) if !number.is_f64() => number,
             _ => {
-                let help = node.as_str().filter(|text| text.parse::<i64>().is_ok());
-                self.wrong_type(
-                    node,
-                    path,
-                    "an integer belongs here",
-                    help.map(|_| "take the quotes away".to_owned()),
-                );
+                self.no_number(node, path, "an integer belongs here", |text| text.parse::<i64>().is_ok());
                 return None;
             }
         };
         match number.as_i64() {
-            Some(value) if value >= least => Some(value),
+            Some(value) if value >= least => {
+                self.leading_zero(node, value, path);
+                Some(value)
+            }
             found => {
                 let help = match found {
                     Some(_) => format!("write {least} or more"),
@@ -110,13 +129,7 @@ impl Lowering {
         let value = match node.as_scalar().map(|scalar| &scalar.value) {
             Some(ScalarValue::Number(number)) => number.as_f64()?,
             _ => {
-                let help = node.as_str().filter(|text| text.parse::<f64>().is_ok());
-                self.wrong_type(
-                    node,
-                    path,
-                    "a number belongs here",
-                    help.map(|_| "take the quotes away".to_owned()),
-                );
+                self.no_number(node, path, "a number belongs here", |text| text.parse::<f64>().is_ok());
                 return None;
             }
         };
@@ -131,6 +144,44 @@ impl Lowering {
             return None;
         }
         Some(value)
+    }
+
+    /// Reports what is no number; a quoted one, and one with `_` between its digits, can be mended.
+    fn no_number(&mut self, node: &Node, path: &Path<'_>, expected: &str, is: fn(&str) -> bool) {
+        let digits = node.as_str().map(|text| text.replace('_', ""));
+        let Some(digits) = digits.filter(|digits| is(digits) && !digits.starts_with(['+', 'i', 'n', 'N'])) else {
+            self.wrong_type(node, path, expected, None);
+            return;
+        };
+        let quoted = node.as_str() == Some(&digits);
+        let help = match quoted {
+            true => "take the quotes away".to_owned(),
+            false => format!("YAML 1.2 has no `_` in numbers: write `{digits}`"),
+        };
+        self.wrong_type(node, path, expected, Some(help));
+        if let Some(last) = self.diagnostics.last_mut().filter(|_| node.is_inline()) {
+            *last = last.clone().suggest(node.span, digits);
+        }
+    }
+
+    /// Warns of `010`, which others read as 8.
+    fn leading_zero(&mut self, node: &Node, value: i64, path: &Path<'_>) {
+        let zero = |text: &str| {
+            let digits = text.trim_start_matches(['+', '-']);
+            digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if let Some(scalar) = node.as_scalar().filter(|scalar| zero(&scalar.text)) {
+            self.diagnostics.push(
+                Diagnostic::new(
+                    Code::AmbiguousScalar,
+                    node.span,
+                    format!("`{}` is the integer {value}, and looks like an octal one", scalar.text),
+                )
+                .path(path.to_string())
+                .help(format!("write `{value}`"))
+                .suggest(node.span, value.to_string()),
+            );
+        }
     }
 
     /// A duration.
@@ -198,14 +249,9 @@ impl Lowering {
             None
         };
         let Some(scalar) = node.as_scalar() else {
-            if node.is_reported() {
-                return None;
-            }
-            return report(
-                self,
-                format!("an id is an integer or a string, and this is {}", node.describe()),
-                "write `1` or `fetch`",
-            );
+            let help = "write `1` or `fetch`".to_owned();
+            self.wrong_type(node, path, "an id is an integer or a string", Some(help));
+            return None;
         };
         let text = &*scalar.text;
         match &scalar.value {
@@ -219,7 +265,8 @@ impl Lowering {
                                 format!("`{text}` is the integer {value}"),
                             )
                             .path(path.to_string())
-                            .help(format!("write `{value}`, or quote it if the id is the text `\"{text}\"`")),
+                            .help(format!("quote it if the text is meant: `\"{text}\"`; else write `{value}`"))
+                            .suggest(node.span, format!("\"{text}\"")),
                         );
                     }
                     Some(StepId::integer(value))
@@ -233,6 +280,7 @@ impl Lowering {
             ScalarValue::String if text.trim().is_empty() => {
                 report(self, "an id cannot be empty".to_owned(), "write a number or a name: `1`, `fetch`")
             }
+            ScalarValue::String if self.ends_a_line(node, path) => None,
             ScalarValue::String if text.chars().any(char::is_control) => report(
                 self,
                 "an id cannot hold line ends, tabs or control characters".to_owned(),
@@ -244,11 +292,18 @@ impl Lowering {
                 "say the rest in `description`",
             ),
             ScalarValue::String => Some(StepId::string(text)),
-            _ => report(
-                self,
-                format!("an id is an integer or a string, and `{text}` is {}", node.describe()),
-                "quote it if the text is meant",
-            ),
+            _ => {
+                report(
+                    self,
+                    format!("an id is an integer or a string, and `{text}` is {}", node.describe()),
+                    "quote it if the text is meant",
+                );
+                let quotable = scalar.style == Style::Plain && !text.is_empty();
+                if let Some(last) = self.diagnostics.last_mut().filter(|_| quotable) {
+                    *last = last.clone().suggest(node.span, format!("\"{text}\""));
+                }
+                None
+            }
         }
     }
 
@@ -271,8 +326,17 @@ impl Lowering {
         read: impl Fn(&mut Self, &Arc<Node>, &Path<'_>) -> Option<T>,
     ) -> Option<Vec<Spanned<T>>> {
         let Some(items) = node.as_list() else {
-            let help = node.as_scalar().filter(|scalar| scalar.style == Style::Plain && !node.is_null());
-            self.wrong_type(node, path, expected, help.map(|scalar| format!("write `[{}]`", scalar.text)));
+            let scalar = node.as_scalar().filter(|_| !node.is_null() && node.is_inline());
+            let mend = scalar.and_then(|scalar| match scalar.style {
+                Style::Plain => Some((format!("write `[{}]`", scalar.text), format!("[{}]", scalar.text))),
+                _ if is_list(&scalar.text) => Some(("take the quotes away".to_owned(), scalar.text.to_string())),
+                _ => None,
+            });
+            let (help, mend) = mend.unzip();
+            self.wrong_type(node, path, expected, help);
+            if let (Some(last), Some(mend)) = (self.diagnostics.last_mut(), mend) {
+                *last = last.clone().suggest(node.span, mend);
+            }
             return None;
         };
         let mut values = Vec::with_capacity(items.len());
@@ -325,4 +389,12 @@ impl Lowering {
         }
         (pairs.len() == entries.len()).then_some(pairs)
     }
+}
+
+/// Whether a text is a list of plain words and numbers in brackets.
+fn is_list(text: &str) -> bool {
+    let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|inner| {
+        inner.chars().all(|character| character.is_alphanumeric() || matches!(character, ' ' | ',' | '_' | '-'))
+    })
 }
