@@ -268,6 +268,11 @@ impl<'s> Builder<'s> {
         };
         let Some(scalar) = node.as_scalar().filter(|scalar| scalar.value == ScalarValue::String) else {
             *pending = Some(Pending::Dropped);
+            // Its value was taken out, and it is a key only because of what was broken.
+            if self.draft.holes.of_key(node.span.start).is_some() {
+                frame.reported = true;
+                return true;
+            }
             // Inside an unquoted template, and where the key was reported, all is said.
             if !*template && !node.is_reported() {
                 self.report(non_string_key(node));

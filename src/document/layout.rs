@@ -83,6 +83,12 @@ impl<'t> Layout<'t> {
         Span::new(start, start + self.text[start..end].trim_end_matches(['\n', '\r']).len())
     }
 
+    /// Where the text goes on below a line.
+    pub fn first_character_below(&self, number: usize) -> Option<usize> {
+        let below = (number + 1..self.starts.len()).find(|number| !is_void(self.line(*number)))?;
+        Some(self.starts[below] + Opens::of(self.line(below)).column)
+    }
+
     /// The blocks around a place, the smallest first.
     pub fn blocks(&self, at: usize) -> Vec<Block> {
         let mut found = Vec::new();

@@ -111,13 +111,14 @@ impl Trial {
 fn mend(draft: &mut Draft, diagnostic: &Diagnostic) -> Option<Span> {
     let suggestion = diagnostic.suggestion.as_ref()?;
     let layout = Layout::new(draft.flat());
-    let lines = Span::new(
-        layout.span(layout.number(suggestion.span.start)).start,
-        layout.span(layout.number(suggestion.span.end)).end,
-    );
+    let last = layout.number(suggestion.span.end);
+    let first = layout.span(layout.number(suggestion.span.start)).start;
+    let mut lines = Span::new(first, layout.span(last).end);
     match (diagnostic.code, &*suggestion.replacement) {
         (Code::TabIndent, _) => {
             let tabs = layout.tabs(diagnostic.span.start);
+            // A tab may be as wide as the next line is indented, which then seems to be what is wrong.
+            lines.end = layout.first_character_below(last).unwrap_or(lines.end);
             draft.expand_tabs(&tabs);
         }
         (Code::YamlSyntax, ": ") => draft.put_spaces([suggestion.span.end]),
