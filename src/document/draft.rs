@@ -4,7 +4,7 @@
 //! in the repaired text lead back to the source. It remembers where something was taken out, and the
 //! builder puts `Reported` there. Knows lines and indentation; knows no parser and no key.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use super::layout::{Block, Opens};
 use crate::source::Span;
@@ -48,9 +48,9 @@ impl Holes {
 pub struct Draft {
     /// The text with blanks, as long as the source.
     flat: String,
-    /// Where a space was put in, in places of the source.
-    spaces: BTreeSet<usize>,
-    /// The same, sorted, for looking places up.
+    /// How many spaces were put in, by the place of the source they stand before.
+    spaces: BTreeMap<usize, usize>,
+    /// The same, one by one, for looking places up.
     places: Vec<usize>,
     pub holes: Holes,
 }
@@ -59,7 +59,7 @@ impl Draft {
     pub fn new(text: &str) -> Self {
         Self {
             flat: text.to_owned(),
-            spaces: BTreeSet::new(),
+            spaces: BTreeMap::new(),
             places: Vec::new(),
             holes: Holes::default(),
         }
@@ -72,7 +72,7 @@ impl Draft {
 
     /// Whether a space was put in there.
     pub fn has_space(&self, at: usize) -> bool {
-        self.spaces.contains(&at)
+        self.spaces.contains_key(&at)
     }
 
     /// The text to read.
@@ -104,18 +104,26 @@ impl Draft {
         at - low
     }
 
-    /// Puts spaces in before these places of the source.
-    pub fn put_spaces(&mut self, places: impl IntoIterator<Item = usize>) {
-        self.spaces.extend(places);
-        self.places = self.spaces.iter().copied().collect();
+    /// Puts a space in before a place of the source.
+    pub fn put_space(&mut self, place: usize) {
+        self.put_spaces(&[place], 1);
     }
 
-    /// Puts two spaces in place of each tab that indents one of these lines.
-    pub fn expand_tabs(&mut self, tabs: &[usize]) {
+    /// Puts as many spaces as a tab is wide in place of each of these tabs.
+    pub fn expand_tabs(&mut self, tabs: &[usize], width: usize) {
         for tab in tabs {
             self.blank(Span::new(*tab, tab + 1));
         }
-        self.put_spaces(tabs.iter().map(|tab| tab + 1));
+        let behind: Vec<usize> = tabs.iter().map(|tab| tab + 1).collect();
+        self.put_spaces(&behind, width.saturating_sub(1));
+    }
+
+    fn put_spaces(&mut self, places: &[usize], count: usize) {
+        for place in places {
+            *self.spaces.entry(*place).or_default() += count;
+        }
+        self.places =
+            self.spaces.iter().flat_map(|(place, count)| std::iter::repeat_n(*place, *count)).collect();
     }
 
     /// Takes a block out. `blamed` is the line whose key may have been meant to stand beside it.
@@ -131,9 +139,10 @@ impl Draft {
             });
         self.blank(Span::new(block.value, block.end));
         if block.is_item {
-            let mark = block.value + first.unwrap_or(0);
-            // An item always has a character behind its dash, or nothing could be wrong with it.
-            if mark < block.end {
+            let mark = block.value + first.unwrap_or(0).max(1);
+            // An item that is empty behind its dash cannot be what is wrong.
+            if mark < block.end && self.flat.as_bytes()[mark] == b' ' {
+                self.flat.replace_range(block.start..block.value, "-");
                 self.flat.replace_range(mark..=mark, "~");
                 self.holes.marks.insert(mark, span);
             }
@@ -159,9 +168,9 @@ mod tests {
     #[test]
     fn places_lead_back_to_the_source() {
         let mut draft = Draft::new("a:1\n\tb:2\n");
-        draft.put_spaces([2]);
-        draft.expand_tabs(&[4]);
-        draft.put_spaces([7]);
+        draft.put_space(2);
+        draft.expand_tabs(&[4], 2);
+        draft.put_space(7);
         let text = draft.text().into_owned();
         assert_eq!(text, "a: 1\n  b: 2\n");
         let at = |word: &str| draft.source_place(text.find(word).unwrap());
@@ -175,8 +184,8 @@ mod tests {
         let mut draft = Draft::new(text);
         let start = text.find("- x").unwrap();
         let end = text.find("\n  - z").unwrap();
-        draft.take_out(&Block { start, value: start + 1, end, is_item: true }, Span::at(start));
-        draft.take_out(&Block { start: 0, value: 2, end: 7, is_item: false }, Span::at(0));
+        draft.take_out(&Block { start, value: start + 1, end, is_item: true, is_plain_item: false }, Span::at(start));
+        draft.take_out(&Block { start: 0, value: 2, end: 7, is_item: false, is_plain_item: false }, Span::at(0));
         assert_eq!(draft.flat(), "a:     \nl:\n  - ~    \n        \n  - z\n");
         assert_eq!(draft.holes.of_mark(start + 2), Some(Span::new(start, end)));
         assert!(draft.holes.of_key(0).is_some());

@@ -17,6 +17,8 @@ pub struct Block {
     pub value: usize,
     pub end: usize,
     pub is_item: bool,
+    /// Whether it is an item without a key in its first line.
+    pub is_plain_item: bool,
 }
 
 /// What a line opens, in bytes from its start.
@@ -32,7 +34,7 @@ pub struct Opens {
 impl Opens {
     /// Looks at one line.
     pub fn of(line: &str) -> Self {
-        let blanks = |at: usize| line.len() - line[at..].trim_start_matches([' ', '\t', '\u{feff}']).len();
+        let blanks = |at: usize| line.len() - line[at..].trim_start_matches([' ', '\t']).len();
         let mut at = blanks(0);
         let mut opens = Self { column: at, ..Self::default() };
         while line[at..].starts_with('-') && (line[at + 1..].is_empty() || line[at + 1..].starts_with(' ')) {
@@ -97,6 +99,8 @@ impl<'t> Layout<'t> {
         let inside = at - self.starts[number];
         let mut column = opens.column;
         let mut is_item = opens.dashes.first() == Some(&column);
+        let own = number;
+        let mut is_moved = is_item && (opens.key.is_some() || self.line(number).contains("- {"));
         if let Some((key, end)) = opens.key.filter(|(key, _)| *key <= inside) {
             found.push(self.entry(number, key, end));
         }
@@ -112,18 +116,27 @@ impl<'t> Layout<'t> {
                 continue;
             }
             let opens = Opens::of(line);
-            if let Some((key, end)) = opens.key.filter(|(key, _)| *key < column || (*key == column && is_item))
+            if let Some((key, end)) = opens
+                .key
+                .filter(|(key, _)| *key < column || (*key == column && is_item && self.has_list(number, *key)))
             {
-                found.push(self.entry(number, key, end));
+                let entry = self.entry(number, key, end);
+                is_moved &= entry.end < at;
+                found.push(entry);
                 (column, is_item) = (key, false);
             }
             for dash in opens.dashes.iter().rev() {
                 if *dash < column {
+                    // The line may be the next item, indented too far.
+                    if std::mem::take(&mut is_moved) {
+                        found.push(self.item(own, *dash));
+                    }
                     found.push(self.item(number, *dash));
                     (column, is_item) = (*dash, true);
                 }
             }
         }
+        found.retain(|block| block.end >= at);
         found
     }
 
@@ -143,6 +156,28 @@ impl<'t> Layout<'t> {
             .collect()
     }
 
+    /// How wide these tabs, which indent neighbouring lines, have to be for the lines to fit those around.
+    pub fn tab_width(&self, tabs: &[usize]) -> usize {
+        let (Some(first), Some(last)) = (tabs.first(), tabs.last()) else { return 2 };
+        let (first, last) = (self.number(*first), self.number(*last));
+        let columns = |number: Option<usize>| {
+            let opens = number.map(|number| Opens::of(self.line(number))).unwrap_or_default();
+            let key = opens.key.map(|(key, _)| key);
+            opens.dashes.into_iter().chain(key).collect::<Vec<_>>()
+        };
+        let above = columns((0..first).rev().find(|number| !is_void(self.line(*number))));
+        let below = columns((last + 1..self.starts.len()).find(|number| !is_void(self.line(*number))));
+        let fits = |number: usize, columns: &[usize], width: usize| {
+            let line = self.line(number);
+            let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
+            let tabs = indent.matches('\t').count();
+            columns.contains(&(indent.len() - tabs + tabs * width))
+        };
+        let widths = [2, 4, 8];
+        let fit = widths.iter().find(|width| fits(last, &below, **width));
+        *fit.or_else(|| widths.iter().find(|width| fits(first, &above, **width))).unwrap_or(&2)
+    }
+
     fn line(&self, number: usize) -> &'t str {
         let span = self.span(number);
         &self.text[span.start..span.end]
@@ -150,18 +185,27 @@ impl<'t> Layout<'t> {
 
     fn entry(&self, number: usize, key: usize, end: usize) -> Block {
         let start = self.starts[number];
+        let has_list = self.has_list(number, key);
         let belongs = |line: &str, column: usize| {
-            column > key
-                || (column == key
-                    && (line[column..].starts_with([']', '}'])
-                        || (line[column..].starts_with('-') && !Opens::of(line).dashes.is_empty())))
+            let dash = has_list && !Opens::of(line).dashes.is_empty();
+            column > key || (column == key && (dash || line[column..].starts_with([']', '}'])))
         };
-        Block { start: start + key, value: start + end, end: self.end(number, belongs), is_item: false }
+        // A byte order mark is not part of the key.
+        let mark = self.line(number)[key..].chars().next().filter(|first| *first == '\u{feff}');
+        Block { start: start + key + mark.map_or(0, char::len_utf8), value: start + end, end: self.end(number, belongs), is_item: false, is_plain_item: false }
+    }
+
+    /// Whether a list begins below a key in the column of the key.
+    fn has_list(&self, number: usize, key: usize) -> bool {
+        let below = (number + 1..self.starts.len()).find(|number| !is_void(self.line(*number)));
+        below.is_some_and(|below| Opens::of(self.line(below)).dashes.first() == Some(&key))
     }
 
     fn item(&self, number: usize, dash: usize) -> Block {
         let start = self.starts[number] + dash;
-        Block { start, value: start + 1, end: self.end(number, |_, column| column > dash), is_item: true }
+        let end = self.end(number, |_, column| column > dash);
+        let is_plain_item = Opens::of(self.line(number)).key.is_none();
+        Block { start, value: start + 1, end, is_item: true, is_plain_item }
     }
 
     /// The end of the last line of a block that begins in a line.

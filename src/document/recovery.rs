@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::builder::Builder;
 use super::draft::Draft;
 use super::encoding;
-use super::layout::{Block, Layout};
+use super::layout::{Block, Layout, Opens};
 use super::node::Node;
 use super::yaml::{Mistake, Outcome};
 use crate::diagnostic::{Code, Diagnostic};
@@ -99,7 +99,11 @@ impl Trial {
                 return true;
             }
         }
-        let Some(block) = self.larger.next() else { return false };
+        let line = Opens::of(&draft.flat()[self.line.start..self.line.end]);
+        // A key that stands too far to the right belongs beside the list, not into its last item.
+        let is_key = line.key.is_some() && line.dashes.is_empty();
+        let misses = |block: &Block| is_key && block.is_plain_item && block.end >= self.line.end;
+        let Some(block) = self.larger.find(|block| !misses(block)) else { return false };
         let start = block.start.min(self.line.start);
         self.region = Some(Span::new(start, block.end.max(self.line.end)));
         draft.take_out(&block, self.line);
@@ -119,9 +123,10 @@ fn mend(draft: &mut Draft, diagnostic: &Diagnostic) -> Option<Span> {
             let tabs = layout.tabs(diagnostic.span.start);
             // A tab may be as wide as the next line is indented, which then seems to be what is wrong.
             lines.end = layout.first_character_below(last).unwrap_or(lines.end);
-            draft.expand_tabs(&tabs);
+            let width = layout.tab_width(&tabs);
+            draft.expand_tabs(&tabs, width);
         }
-        (Code::YamlSyntax, ": ") => draft.put_spaces([suggestion.span.end]),
+        (Code::YamlSyntax, ": ") => draft.put_space(suggestion.span.end),
         _ => return None,
     }
     Some(lines)

@@ -147,7 +147,9 @@ fn tab(source: &Source, kind: &ErrorKind, place: &Place<'_>, in_brackets: bool) 
             .and_then(|(start, rest)| indent_tab(start, rest.lines().next().unwrap_or_default()))
             .or_else(|| place.line.find('\t').map(|at| place.line_start + at))
     })?;
-    let tabs = Layout::new(source.text()).tabs(at);
+    let layout = Layout::new(source.text());
+    let tabs = layout.tabs(at);
+    let width = layout.tab_width(&tabs);
     let (first, last) = (*tabs.first()?.min(&at), *tabs.last()?);
     let lines = source.position(last).line - source.position(first).line;
     let message = match lines {
@@ -159,13 +161,13 @@ fn tab(source: &Source, kind: &ErrorKind, place: &Place<'_>, in_brackets: bool) 
     let mut mended = String::new();
     for (at, character) in source.slice(run).char_indices() {
         match tabs.contains(&(first + at)) {
-            true => mended.push_str("  "),
+            true => mended.extend(std::iter::repeat_n(' ', width)),
             false => mended.push(character),
         }
     }
     Some(
         Diagnostic::new(Code::TabIndent, Span::new(first, first + 1), message)
-            .help("replace each tab at the start of a line by two spaces")
+            .help(format!("replace each tab at the start of a line by {width} spaces"))
             .suggest(run, mended),
     )
 }

@@ -144,9 +144,23 @@ impl Builder<'_> {
                 | ErrorKind::InvalidTrailingSingleQuotedScalar
                 | ErrorKind::InvalidTrailingDoubleQuotedScalar
         );
+        // The parser reads ahead: what is open may not have been told yet.
+        let bracketed = matches!(
+            kind,
+            ErrorKind::BlockEntryInFlowCollection
+                | ErrorKind::ExpectedFlowMappingSeparator
+                | ErrorKind::ExpectedFlowSequenceSeparator
+                | ErrorKind::InvalidColonPlacement
+                | ErrorKind::InvalidFlowScalarIndent
+        );
         self.flow_start().or_else(|| {
             let from = self.last_end.min(at);
-            quoted.then(|| text.get(from..at)?.find(['"', '\'']).map(|quote| from + quote)).flatten()
+            let opening: &[char] = match (quoted, bracketed) {
+                (true, _) => &['"', '\''],
+                (_, true) => &['[', '{'],
+                _ => return None,
+            };
+            Some(from + text.get(from..at)?.find(opening)?)
         })
     }
 

@@ -116,7 +116,7 @@ const STEPS: [&str; 5] = [
 ];
 
 /// How many ways there are to break a line.
-const WAYS: usize = 18;
+const WAYS: usize = 19;
 
 fn broken(line: &str, how: usize) -> String {
     let column = line.len() - line.trim_start().len();
@@ -124,7 +124,8 @@ fn broken(line: &str, how: usize) -> String {
     let text = text.trim_end();
     let glued = text.replacen(": ", ":", 1);
     match how {
-        0 => format!("\t{indent}{text}\n"),
+        0 => format!("\t{}{text}\n", &indent[2..]),
+        18 => format!("{}{text}\n", indent.replace("    ", "\t")),
         1 => format!("{indent}{glued}\n"),
         2 => format!("{line_text}: x: y\n", line_text = line.trim_end()),
         3 => format!("{indent}{}\n", text.replacen(": ", ": \"", 1)),

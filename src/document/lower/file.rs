@@ -195,7 +195,7 @@ impl Lowering {
         let mut schema = Vec::with_capacity(keywords.len());
         for keyword in keywords {
             match &*keyword.key {
-                "default" if keyword.value.is_reported() => input.default = Field::Reported,
+                "default" if keyword.value.has_reported() => input.default = Field::Reported,
                 // Null is a value here: an input may have it by default.
                 "default" => input.default = present(keyword, keyword.value.clone()),
                 "description" => {
@@ -207,7 +207,8 @@ impl Lowering {
         }
         if !schema.is_empty() {
             let node = Arc::new(Node { span: node.span, kind: Kind::Map(schema) });
-            input.schema = present(entry, node);
+            let whole = !node.has_reported();
+            input.schema = if whole { present(entry, node) } else { Field::Reported };
         }
         input
     }

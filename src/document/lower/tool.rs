@@ -63,8 +63,8 @@ impl Lowering {
             name,
             span: entry.value.span,
             description: self.field(&fields, "description", Self::text),
-            parameters: self.field(&fields, "parameters", Self::object),
-            returns: self.field(&fields, "returns", Self::object),
+            parameters: self.field(&fields, "parameters", Self::whole_object),
+            returns: self.field(&fields, "returns", Self::whole_object),
             effect: self
                 .field(&fields, "effect", |this, node, path| this.word(node, path, "effect", EFFECTS)),
             output: self.field(&fields, "output", |this, node, path| {
@@ -76,7 +76,7 @@ impl Lowering {
     }
 
     fn tool_kind(&mut self, fields: &Fields<'_>) -> Field<ToolKindDoc> {
-        let with = self.field(fields, "with", Self::object);
+        let with = self.field(fields, "with", Self::whole_object);
         let present: Vec<&Entry> = fields
             .entries
             .iter()
@@ -186,7 +186,7 @@ impl Lowering {
         self.require(&fields, "url", &mut url, "write the address: `url: \"https://example.com/api\"`");
         let headers = self.field(&fields, "headers", Self::text_map);
         let query = self.field(&fields, "query", Self::text_map);
-        let mut json = self.field(&fields, "json", |_, node, _| Some(node.clone()));
+        let mut json = self.field(&fields, "json", |_, node, _| Some(node.clone()).filter(|node| !node.has_reported()));
         let mut body = self.field(&fields, "body", Self::text);
         if let (Some(first), Some(second)) = (fields.entry("json"), fields.entry("body")) {
             let (first, second) =

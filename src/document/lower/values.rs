@@ -359,6 +359,11 @@ impl Lowering {
         }
     }
 
+    /// A mapping that is of no use unless it is whole: a JSON Schema, fixed arguments.
+    pub(super) fn whole_object(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<Arc<Node>> {
+        self.object(node, path).filter(|node| !node.has_reported())
+    }
+
     /// Names with strings; a number or boolean becomes its JSON text.
     pub(super) fn text_map(
         &mut self,
