@@ -57,12 +57,7 @@ pub struct Draft {
 
 impl Draft {
     pub fn new(text: &str) -> Self {
-        Self {
-            flat: text.to_owned(),
-            spaces: BTreeMap::new(),
-            places: Vec::new(),
-            holes: Holes::default(),
-        }
+        Self { flat: text.to_owned(), spaces: BTreeMap::new(), places: Vec::new(), holes: Holes::default() }
     }
 
     /// The text with blanks and without the spaces put in: as long as the source.
@@ -184,8 +179,14 @@ mod tests {
         let mut draft = Draft::new(text);
         let start = text.find("- x").unwrap();
         let end = text.find("\n  - z").unwrap();
-        draft.take_out(&Block { start, value: start + 1, end, is_item: true, is_plain_item: false }, Span::at(start));
-        draft.take_out(&Block { start: 0, value: 2, end: 7, is_item: false, is_plain_item: false }, Span::at(0));
+        draft.take_out(
+            &Block { start, value: start + 1, end, is_item: true, is_plain_item: false },
+            Span::at(start),
+        );
+        draft.take_out(
+            &Block { start: 0, value: 2, end: 7, is_item: false, is_plain_item: false },
+            Span::at(0),
+        );
         assert_eq!(draft.flat(), "a:     \nl:\n  - ~    \n        \n  - z\n");
         assert_eq!(draft.holes.of_mark(start + 2), Some(Span::new(start, end)));
         assert!(draft.holes.of_key(0).is_some());

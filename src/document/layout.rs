@@ -116,10 +116,9 @@ impl<'t> Layout<'t> {
                 continue;
             }
             let opens = Opens::of(line);
-            if let Some((key, end)) = opens
-                .key
-                .filter(|(key, _)| *key < column || (*key == column && is_item && self.has_list(number, *key)))
-            {
+            if let Some((key, end)) = opens.key.filter(|(key, end)| {
+                *key < column || (*key == column && is_item && self.has_list(number, *key, *end))
+            }) {
                 let entry = self.entry(number, key, end);
                 is_moved &= entry.end < at;
                 found.push(entry);
@@ -152,7 +151,9 @@ impl<'t> Layout<'t> {
         let last = (middle..self.starts.len()).take_while(goes_on).last().unwrap_or(middle);
         let lines = (first..=last).filter(|number| !self.line(*number).trim().is_empty());
         lines
-            .flat_map(|number| indent(number).match_indices('\t').map(move |(at, _)| self.starts[number] + at))
+            .flat_map(|number| {
+                indent(number).match_indices('\t').map(move |(at, _)| self.starts[number] + at)
+            })
             .collect()
     }
 
@@ -160,22 +161,30 @@ impl<'t> Layout<'t> {
     pub fn tab_width(&self, tabs: &[usize]) -> usize {
         let (Some(first), Some(last)) = (tabs.first(), tabs.last()) else { return 2 };
         let (first, last) = (self.number(*first), self.number(*last));
+        let above = (0..first).rev().find(|number| !is_void(self.line(*number)));
+        let below = (last + 1..self.starts.len()).find(|number| !is_void(self.line(*number)));
         let columns = |number: Option<usize>| {
             let opens = number.map(|number| Opens::of(self.line(number))).unwrap_or_default();
             let key = opens.key.map(|(key, _)| key);
-            opens.dashes.into_iter().chain(key).collect::<Vec<_>>()
+            opens.dashes.into_iter().chain(key).chain(number.map(|_| opens.column)).collect::<Vec<_>>()
         };
-        let above = columns((0..first).rev().find(|number| !is_void(self.line(*number))));
-        let below = columns((last + 1..self.starts.len()).find(|number| !is_void(self.line(*number))));
-        let fits = |number: usize, columns: &[usize], width: usize| {
+        let column = |number: usize, width: usize| {
             let line = self.line(number);
             let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
             let tabs = indent.matches('\t').count();
-            columns.contains(&(indent.len() - tabs + tabs * width))
+            indent.len() - tabs + tabs * width
         };
-        let widths = [2, 4, 8];
-        let fit = widths.iter().find(|width| fits(last, &below, **width));
-        *fit.or_else(|| widths.iter().find(|width| fits(first, &above, **width))).unwrap_or(&2)
+        let beside = columns(above);
+        let is_inside = above.is_some_and(|above| self.line(above).trim_end().ends_with([':', '|', '>']));
+        // A list may begin in the column of its key.
+        let deeper = usize::from(Opens::of(self.line(first)).dashes.is_empty());
+        let least = beside.iter().max().filter(|_| is_inside).map_or(0, |key| key + deeper);
+        let fitting = || [2, 4, 8].into_iter().filter(|width| column(first, *width) >= least);
+        fitting()
+            .find(|width| columns(below).contains(&column(last, *width)))
+            .or_else(|| fitting().find(|width| !is_inside && beside.contains(&column(first, *width))))
+            .or_else(|| fitting().next())
+            .unwrap_or(2)
     }
 
     fn line(&self, number: usize) -> &'t str {
@@ -185,18 +194,27 @@ impl<'t> Layout<'t> {
 
     fn entry(&self, number: usize, key: usize, end: usize) -> Block {
         let start = self.starts[number];
-        let has_list = self.has_list(number, key);
+        let has_list = self.has_list(number, key, end);
         let belongs = |line: &str, column: usize| {
             let dash = has_list && !Opens::of(line).dashes.is_empty();
             column > key || (column == key && (dash || line[column..].starts_with([']', '}'])))
         };
         // A byte order mark is not part of the key.
         let mark = self.line(number)[key..].chars().next().filter(|first| *first == '\u{feff}');
-        Block { start: start + key + mark.map_or(0, char::len_utf8), value: start + end, end: self.end(number, belongs), is_item: false, is_plain_item: false }
+        Block {
+            start: start + key + mark.map_or(0, char::len_utf8),
+            value: start + end,
+            end: self.end(number, belongs),
+            is_item: false,
+            is_plain_item: false,
+        }
     }
 
     /// Whether a list begins below a key in the column of the key.
-    fn has_list(&self, number: usize, key: usize) -> bool {
+    fn has_list(&self, number: usize, key: usize, end: usize) -> bool {
+        if !is_void(&self.line(number)[end..]) {
+            return false;
+        }
         let below = (number + 1..self.starts.len()).find(|number| !is_void(self.line(*number)));
         below.is_some_and(|below| Opens::of(self.line(below)).dashes.first() == Some(&key))
     }

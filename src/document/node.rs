@@ -128,7 +128,8 @@ impl Node {
 
     /// Whether this is a scalar written in one line, so that something can be put in its place.
     pub fn is_inline(&self) -> bool {
-        self.as_scalar().is_some_and(|scalar| scalar.style != Style::Block && !scalar.text.contains(['\n', '\r']))
+        self.as_scalar()
+            .is_some_and(|scalar| scalar.style != Style::Block && !scalar.text.contains(['\n', '\r']))
     }
 
     /// Whether this or something in it could not be read.

@@ -227,9 +227,10 @@ impl Builder<'_> {
                 Node { span, kind: Kind::Scalar(Scalar { text: text.into(), style, value }) }
             }
             // Nothing reads it, so nothing is lost.
-            Err(_) if unread => {
-                Node { span, kind: Kind::Scalar(Scalar { text: text.into(), style, value: ScalarValue::String }) }
-            }
+            Err(_) if unread => Node {
+                span,
+                kind: Kind::Scalar(Scalar { text: text.into(), style, value: ScalarValue::String }),
+            },
             Err(unfit) => {
                 self.report(
                     Diagnostic::new(Code::InvalidValue, span, format!("`{text}` {unfit}"))

@@ -88,9 +88,15 @@ fn what_is_taken_out_is_reported_and_nothing_follows_from_it() {
     for (text, line) in [
         // An anchor is taken out, and the alias stays.
         ("x-a: &a {b: c: d}\ntask: x\nmodel: *a\n", 1),
-        ("task: x\ntools:\n  a: {command: [b}\nworkflow_sequence:\n  - {id: 1, type: tool_call, tool: a, args: {}}\n", 3),
+        (
+            "task: x\ntools:\n  a: {command: [b}\nworkflow_sequence:\n  - {id: 1, type: tool_call, tool: a, args: {}}\n",
+            3,
+        ),
         ("task: x\ntools:\n  a: b: c\n", 3),
-        ("workflow_sequence:\n  - {id: 1, type: reasoning, description: d\n  - {id: 2, type: reasoning, description: d, depends_on: [1]}\n", 2),
+        (
+            "workflow_sequence:\n  - {id: 1, type: reasoning, description: d\n  - {id: 2, type: reasoning, description: d, depends_on: [1]}\n",
+            2,
+        ),
         ("workflow_sequence:\n  - id: 1\n    type: reasoning\n      description: x\n", 4),
         ("task: x\nenv: [A, B\nmodel: {name: openai/x, base_url: 'https://{{ env.B }}/'}\n", 2),
     ] {
@@ -166,8 +172,10 @@ fn reaches_further(step: usize, line: usize, how: usize) -> Option<String> {
     let outside = errors.iter().any(|one| !(range.0..=range.1).contains(&line_of(one.span.start)));
     let is_syntax = |code: Code| matches!(code, Code::YamlSyntax | Code::TabIndent);
     let twice = errors.len() > 1 && errors.iter().any(|one| is_syntax(one.code));
-    let told: Vec<String> =
-        errors.iter().map(|one| format!("{} {}: {}", line_of(one.span.start), one.code, one.message)).collect();
+    let told: Vec<String> = errors
+        .iter()
+        .map(|one| format!("{} {}: {}", line_of(one.span.start), one.code, one.message))
+        .collect();
     let lines = text.lines().skip(range.0 - 1).take(range.1 + 1 - range.0).collect::<Vec<_>>().join("\n");
     (outside || twice).then(|| format!("way {how}, lines {range:?}: {told:#?}\n{lines}\n"))
 }
@@ -177,7 +185,9 @@ fn a_broken_line_of_one_step_leaves_the_other_steps_alone() {
     let mut wrong = Vec::new();
     for (step, text) in STEPS.iter().enumerate() {
         for line in 0..text.lines().count() {
-            wrong.extend((0..WAYS).filter_map(|how| reaches_further(step, line, how)));
+            // The first item says in which column the others begin: if it is alone there, either may be wrong.
+            let told = |how: &usize| !(step == 0 && line == 0 && (10..=11).contains(how));
+            wrong.extend((0..WAYS).filter(told).filter_map(|how| reaches_further(step, line, how)));
         }
     }
     assert!(wrong.is_empty(), "{} files\n{}", wrong.len(), wrong.join("\n"));
@@ -290,16 +300,18 @@ fn every_field_with_every_type_gives_at_most_one_error_and_there() {
     let schema = jsonschema::validator_for(&document::schema::workflow()).unwrap();
     let mut wrong = String::new();
     for (before, behind) in FIELDS {
-        for value in ["true", "-1", "1.5", "word", "\"\"", "[]", "[[]]", "[{}]", "[true]", "{a: 1}", "{a: []}"] {
+        for value in
+            ["true", "-1", "1.5", "word", "\"\"", "[]", "[[]]", "[{}]", "[true]", "{a: 1}", "{a: []}"]
+        {
             let text = format!("{before}{value}{behind}\n");
             let source = Source::new("t", &*text);
             let (node, broken) = document::tree(&source);
             assert!(broken.is_empty(), "{text}");
             let fits = schema.is_valid(&node.unwrap().to_json());
             let (_, found) = document::read(&source);
-            let inside = found.iter().all(|one| {
-                one.span.start >= before.len() && one.span.end <= before.len() + value.len()
-            });
+            let inside = found
+                .iter()
+                .all(|one| one.span.start >= before.len() && one.span.end <= before.len() + value.len());
             // A mapping with a key that is not known may lack others as well.
             let one = found.len() == 1 || value.contains('{');
             if !inside || (!found.is_empty() && !one) || fits != found.is_empty() {

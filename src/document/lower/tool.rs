@@ -186,7 +186,8 @@ impl Lowering {
         self.require(&fields, "url", &mut url, "write the address: `url: \"https://example.com/api\"`");
         let headers = self.field(&fields, "headers", Self::text_map);
         let query = self.field(&fields, "query", Self::text_map);
-        let mut json = self.field(&fields, "json", |_, node, _| Some(node.clone()).filter(|node| !node.has_reported()));
+        let mut json =
+            self.field(&fields, "json", |_, node, _| Some(node.clone()).filter(|node| !node.has_reported()));
         let mut body = self.field(&fields, "body", Self::text);
         if let (Some(first), Some(second)) = (fields.entry("json"), fields.entry("body")) {
             let (first, second) =
