@@ -66,7 +66,7 @@ fn whole(source: &Source, root: Option<Arc<Node>>, diagnostics: &mut Vec<Diagnos
                 Span::at(0),
                 "the file holds nothing but white space and comments",
             )
-            .help("write at least `task:` with what is to be done; `wf init` makes a file to begin with"),
+            .help("write at least `task:` with what is to be done"),
         );
     }
     root
