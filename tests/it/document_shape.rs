@@ -83,7 +83,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     ("steps: [{id: 1.5, tool: a, args: {}}]\n", "invalid-id `1.5` steps[0].id\n"),
     ("steps: [{id: true, tool: a, args: {}}]\n", "invalid-id `true` steps[0].id\n"),
-    ("steps: [{id: [1], tool: a, args: {}}]\n", "wrong-type `[1]` steps[0].id\n"),
+    ("steps: [{id: [1], tool: a, args: {}}]\n", "invalid-id `[1]` steps[0].id\n"),
     ("steps: [{id: '', tool: a, args: {}}]\n", "invalid-id `''` steps[0].id\n"),
     ("steps: [{id: 1, tool: a, args: [1]}]\n", "wrong-type `[1]` steps[0].args\n"),
     ("steps: [{id: 1, type: aggregate, description: d}]\n", "missing-key `` steps[0]\n"),

@@ -163,9 +163,14 @@ impl Lowering {
             None
         };
         let Some(scalar) = node.as_scalar() else {
-            let help = "write `1` or `fetch`".to_owned();
-            self.wrong_type(node, path, "an id is an integer or a string", Some(help));
-            return None;
+            if node.is_reported() {
+                return None;
+            }
+            return report(
+                self,
+                format!("an id is an integer or a string, and this is {}", node.describe()),
+                "write `1` or `fetch`",
+            );
         };
         let text = &*scalar.text;
         match &scalar.value {
