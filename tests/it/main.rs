@@ -4,6 +4,7 @@
 
 mod cli;
 mod document;
+mod document_recovery;
 mod document_shape;
 mod document_syntax;
 mod engine;
