@@ -26,7 +26,7 @@ pub fn explain(args: &ExplainArgs, streams: &mut Streams) -> Result<Exit, Troubl
 }
 
 /// The first paragraph's first sentence: what the code means.
-fn first_sentence(code: Code) -> String {
+pub fn first_sentence(code: Code) -> String {
     let paragraph = page(code).lines().skip(1).skip_while(|line| line.trim().is_empty());
     let text = paragraph.take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
     text.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned()

@@ -3,6 +3,7 @@
 //! Knows syntax and the shape of the format; does not know whether names point anywhere.
 
 mod builder;
+mod comments;
 mod duration;
 mod encoding;
 mod keys;
@@ -17,6 +18,7 @@ mod syntax;
 mod types;
 mod yaml;
 
+pub use comments::comments;
 pub use encoding::{MAX_BYTES, source_from_bytes};
 pub use lower::lower;
 pub use yaml::tree;

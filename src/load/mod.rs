@@ -7,6 +7,7 @@
 mod arguments;
 mod effect;
 mod graph;
+mod ignore;
 mod inputs;
 mod lower;
 mod models;
@@ -62,6 +63,8 @@ pub struct Loaded {
     pub workflow: Option<Workflow>,
     /// Sorted by place.
     pub diagnostics: Vec<Diagnostic>,
+    /// Warnings that a comment in the text silences.
+    pub silenced: Vec<Diagnostic>,
     /// Honest repairs made to a model's text, each in a short phrase.
     pub repairs: Vec<String>,
 }
@@ -81,6 +84,7 @@ pub fn load(source: &Source, scope: &Scope, origin: Origin) -> Loaded {
     }
     loaded.diagnostics.append(&mut diagnostics);
     sort(&mut loaded.diagnostics);
+    loaded.silenced = ignore::silence(source, &mut loaded.diagnostics);
     loaded
 }
 
@@ -133,7 +137,7 @@ pub fn check(source: &Source, document: &Document, scope: &Scope, origin: Origin
     let whole = ordered && is_whole(document) && !diagnostics.iter().any(Diagnostic::is_error);
     let checked = Checked { task, system, inputs: checked_inputs, tools: tools.declared, plan };
     let workflow = whole.then(|| lower::lower(source, document, origin, checked));
-    Loaded { workflow, diagnostics, repairs }
+    Loaded { workflow, diagnostics, silenced: Vec::new(), repairs }
 }
 
 /// Whether nothing that a workflow cannot be without was reported by the reader.

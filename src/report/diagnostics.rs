@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::list::plural;
 use super::look::{Look, Paint};
+use super::schema::VERSION;
 use super::snippet::Snippet;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::{Position, Source, Span};
@@ -68,7 +69,7 @@ pub fn json(checked: &[Checked], deny_warnings: bool) -> serde_json::Value {
     let invalid = counts.errors > 0 || (deny_warnings && counts.warnings > 0);
     let all = checked.iter().flat_map(|file| file.diagnostics.iter().map(|it| json_one(&file.source, it)));
     serde_json::json!({
-        "version": 1,
+        "version": VERSION,
         "result": if invalid { "invalid" } else { "valid" },
         "diagnostics": all.collect::<Vec<_>>(),
         "counts": counts,
