@@ -13,9 +13,8 @@ use std::path::Path;
 use self::fix::{Fixed, fix};
 use self::paths::{Place, find};
 use super::args::{Deny, DiagnosticFormat, ValidateArgs};
-use super::explain::first_sentence;
 use super::open::{read_file, read_stdin_as, scope};
-use super::pages::page;
+use super::pages::{page, summary as meaning};
 use super::{Exit, Streams, Trouble};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::load::load;
@@ -126,7 +125,7 @@ fn print(
 }
 
 fn rules() -> Vec<Rule> {
-    let rule = |code: &Code| Rule { code: *code, summary: first_sentence(*code), page: page(*code) };
+    let rule = |code: &Code| Rule { code: *code, summary: meaning(*code), page: page(*code) };
     Code::ALL.iter().map(rule).collect()
 }
 
