@@ -3,13 +3,14 @@
 //! Knows syntax and the shape of the format; does not know whether names point anywhere.
 
 mod builder;
-mod comments;
+
 mod duration;
 mod encoding;
 mod keys;
 mod lower;
 mod merge;
 pub mod node;
+mod notes;
 mod path;
 pub mod reply;
 mod scalar;
@@ -18,9 +19,9 @@ mod syntax;
 mod types;
 mod yaml;
 
-pub use comments::comments;
 pub use encoding::{MAX_BYTES, source_from_bytes};
 pub use lower::lower;
+pub use notes::comments;
 pub use yaml::tree;
 
 pub use types::{
