@@ -3,7 +3,6 @@
 //! Knows syntax and the shape of the format; does not know whether names point anywhere.
 
 mod builder;
-
 mod duration;
 mod encoding;
 mod keys;

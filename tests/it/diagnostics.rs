@@ -252,7 +252,7 @@ workflow_sequence:
     args:
       a:  {step_result: 1}
       b: 3   # three
-    'descrption':  "Sum" # four
+    'descrption':  Sum # four
     timeout: 5 s
 ";
 
@@ -269,7 +269,7 @@ workflow_sequence:
     args:
       a:  {step_result: 1}
       b: 3   # three
-    "description":  "Sum" # four
+    \"description\":  Sum # four
     timeout: 5s
 ";
 
