@@ -20,13 +20,14 @@ mod yaml;
 
 pub use encoding::{MAX_BYTES, source_from_bytes};
 pub use lower::lower;
-pub use notes::comments;
 pub use yaml::tree;
 
 pub use types::{
     Document, Field, Gaps, HttpDoc, InputDoc, LimitsDoc, ModelDoc, RetryDoc, Spanned, StepDoc, StepType,
     ToolDoc, ToolKindDoc,
 };
+
+pub use notes::comments;
 
 use crate::diagnostic::{Diagnostic, sort};
 use crate::source::Source;
