@@ -226,9 +226,11 @@ impl Shown<'_> {
     fn label(&self) -> Option<String> {
         let suggestion = self.diagnostic.suggestion.as_ref()?;
         let replacement = &suggestion.replacement;
-        let told = self.diagnostic.help.as_ref().is_some_and(|help| help.contains(replacement.as_str()));
+        // The advice names what is meant, the mend may have quotes around it.
+        let name = replacement.trim_matches(['"', '\'']);
+        let told = self.diagnostic.help.as_ref().is_some_and(|help| help.contains(name));
         let fits =
-            !replacement.is_empty() && !replacement.contains('\n') && replacement.chars().count() <= 60;
+            !name.trim().is_empty() && !replacement.contains('\n') && replacement.chars().count() <= 60;
         (fits && !told && suggestion.span == self.diagnostic.span)
             .then(|| format!("did you mean `{}`?", self.look.shown(replacement)))
     }
