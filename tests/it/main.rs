@@ -1,5 +1,6 @@
 //! The tests of `wf` at its borders: files in and text out, the process, the HTTP wire.
 
+mod cli;
 mod diagnostics;
 mod document;
 mod document_shape;
