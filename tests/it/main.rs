@@ -1,5 +1,7 @@
 //! The tests of `wf` at its borders: files in and text out, the process, the HTTP wire.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
 mod cli;
 mod diagnostics;
 mod document;
