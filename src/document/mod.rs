@@ -12,6 +12,7 @@ mod layout;
 mod lower;
 mod merge;
 pub mod node;
+mod notes;
 mod path;
 mod recovery;
 pub mod reply;
@@ -29,6 +30,8 @@ pub use types::{
     Document, Field, Gaps, HttpDoc, InputDoc, LimitsDoc, ModelDoc, RetryDoc, Spanned, StepDoc, StepType,
     ToolDoc, ToolKindDoc,
 };
+
+pub use notes::comments;
 
 use crate::diagnostic::{Diagnostic, sort};
 use crate::source::Source;
