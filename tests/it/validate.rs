@@ -38,6 +38,7 @@ fn scope() -> Scope {
     Scope {
         tools: math_specs(),
         providers: ["openai", "anthropic", "ollama", "offline"].map(provider).to_vec(),
+        task: Some("solve 2+3*4".to_owned()),
         ..Scope::default()
     }
 }
@@ -185,23 +186,26 @@ fn pages_of_codes_are_wrong_and_right_as_they_say() {
         let page = root().join(format!("docs/errors/{code}.md"));
         for block in blocks(&fs::read_to_string(&page).unwrap()) {
             let name = format!("{code}, {}", block.heading);
-            let kinds: &[&str] =
-                if NOT_IN_FILES.contains(code) { &["text", "json reply"] } else { &["yaml", "text"] };
-            if !kinds.contains(&block.fence.as_str()) {
-                wrong.push(format!("{name}: a block of `{}`", block.fence));
-            }
-            match (block.fence.as_str(), block.heading.as_str()) {
-                ("yaml", "Wrong") => {
-                    let (source, loaded) = load_bytes(&name, block.text.into_bytes());
-                    let codes: Vec<Code> = loaded.diagnostics.iter().map(|found| found.code).collect();
-                    if codes.is_empty() || codes.iter().any(|found| found != code) {
-                        let lines: Vec<String> =
-                            loaded.diagnostics.iter().map(|found| line(&source, found)).collect();
-                        wrong.push(format!("{name}: gives {lines:?}"));
-                    }
+            let loaded = match block.fence.as_str() {
+                "yaml" => load_bytes(&name, block.text.into_bytes()).1,
+                "json reply" => load(&Source::new(name.as_str(), block.text), &scope(), Origin::Model),
+                "text" => continue,
+                other => {
+                    wrong.push(format!("{name}: a block of `{other}`"));
+                    continue;
                 }
-                ("yaml", _) => expect_none(&name, block.text.into_bytes(), &mut wrong),
-                _ => {}
+            };
+            let codes: BTreeSet<Code> = loaded.diagnostics.iter().map(|found| found.code).collect();
+            let expected = match block.heading.as_str() {
+                "Wrong" => BTreeSet::from([*code]),
+                _ => BTreeSet::new(),
+            };
+            if codes != expected {
+                let said: Vec<&str> = loaded.diagnostics.iter().map(|found| found.message.as_str()).collect();
+                wrong.push(format!("{name}: gives {codes:?}: {said:?}"));
+            }
+            if loaded.workflow.is_some() == loaded.diagnostics.iter().any(Diagnostic::is_error) {
+                wrong.push(format!("{name}: a workflow with errors, or none without"));
             }
         }
     }
