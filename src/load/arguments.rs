@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::document::node::Node;
+use crate::document::node::{Kind, Node};
 use crate::spec::{MismatchKind, Schema};
+use crate::template::Template;
 
 /// The argument names of a schema.
 #[derive(Debug)]
@@ -140,4 +141,32 @@ fn is_conditional(schema: &Value) -> bool {
         Value::Array(items) => items.iter().any(is_conditional),
         _ => false,
     }
+}
+
+/// The pointers of all strings in a tree that are templates: their values are not known yet.
+pub(super) fn templates(node: &Node) -> Vec<String> {
+    fn walk(node: &Node, pointer: &mut String, found: &mut Vec<String>) {
+        let mut down = |part: &str, node: &Node, pointer: &mut String| {
+            let length = pointer.len();
+            pointer.push('/');
+            pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+            walk(node, pointer, found);
+            pointer.truncate(length);
+        };
+        match &node.kind {
+            Kind::List(items) => {
+                items.iter().enumerate().for_each(|(at, item)| down(&at.to_string(), item, pointer));
+            }
+            Kind::Map(entries) => entries.iter().for_each(|entry| down(&entry.key, &entry.value, pointer)),
+            _ => {
+                let literal = |text| Template::parse(text).is_ok_and(|text| text.is_literal());
+                if node.as_str().is_some_and(|text| !literal(text)) {
+                    found.push(pointer.clone());
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(node, &mut String::new(), &mut found);
+    found
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::arguments::{Keys, check_arguments};
+use super::arguments::{Keys, check_arguments, templates};
 use super::effect::{effect_of_method, effect_of_query};
 use super::names::{Names, did_you_mean};
 use super::templates::{Readable, Texts};
@@ -372,33 +372,4 @@ impl Declaration<'_, '_, '_> {
             }
         }
     }
-}
-
-/// The pointers of all strings in a tree that are templates: their values are not known yet.
-fn templates(node: &Node) -> Vec<String> {
-    fn walk(node: &Node, pointer: &mut String, found: &mut Vec<String>) {
-        let mut down = |part: &str, node: &Node, pointer: &mut String| {
-            let length = pointer.len();
-            pointer.push('/');
-            pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
-            walk(node, pointer, found);
-            pointer.truncate(length);
-        };
-        match &node.kind {
-            Kind::List(items) => {
-                items.iter().enumerate().for_each(|(at, item)| down(&at.to_string(), item, pointer));
-            }
-            Kind::Map(entries) => entries.iter().for_each(|entry| down(&entry.key, &entry.value, pointer)),
-            _ => {
-                let literal =
-                    |text| crate::template::Template::parse(text).is_ok_and(|text| text.is_literal());
-                if node.as_str().is_some_and(|text| !literal(text)) {
-                    found.push(pointer.clone());
-                }
-            }
-        }
-    }
-    let mut found = Vec::new();
-    walk(node, &mut String::new(), &mut found);
-    found
 }
