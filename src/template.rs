@@ -47,12 +47,14 @@ pub struct Read {
 }
 
 /// Why a text is no template, or why one could not be rendered.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
     pub message: String,
     /// Where in the template's text, in bytes, if it can be told.
     pub range: Option<Range<usize>>,
+    /// The names there are instead of the one at `range`, where that is a filter or a test.
+    pub known: &'static [&'static str],
 }
 
 impl Template {
@@ -166,11 +168,15 @@ impl Condition {
     /// Parses an expression: `inputs.week != ''`.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         if text.trim().is_empty() {
-            return Err(TemplateError { message: "the condition is empty".to_owned(), range: None });
+            return Err(TemplateError {
+                message: "the condition is empty".to_owned(),
+                range: None,
+                ..Default::default()
+            });
         }
         if let Some(at) = text.find("{{").filter(|at| text[..*at].trim().is_empty()) {
             let message = "a condition is an expression without braces: `inputs.week != ''`".to_owned();
-            return Err(TemplateError { message, range: Some(at..at + 2) });
+            return Err(TemplateError { message, range: Some(at..at + 2), ..Default::default() });
         }
         Ok(Self { text: text.into(), reads: engine::read_expression(text)?.into() })
     }

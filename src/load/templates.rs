@@ -201,7 +201,14 @@ impl<'a> Texts<'a> {
     fn syntax(&mut self, error: &TemplateError, text: &str, span: Span, trail: &Trail<'_>) {
         let place = error.range.as_ref().map_or(span, |range| self.place(text, span, range));
         let help = "braces that are no template are written `{% raw %}{{ … }}{% endraw %}`";
-        let help = text.contains("{{").then(|| help.to_owned());
+        let braces = text.contains("{{").then(|| help.to_owned());
+        let name = error.range.as_ref().and_then(|range| text.get(range.clone())).unwrap_or_default();
+        let near = nearest(name, error.known.iter().copied());
+        let help = match (near, error.known) {
+            (Some(near), _) => Some(format!("did you mean `{near}`?")),
+            (None, []) => braces,
+            (None, known) => Some(format!("known: {}", known.join(", "))),
+        };
         self.refuse(Code::TemplateSyntax, place, trail, error.message.clone(), help);
     }
 

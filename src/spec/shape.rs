@@ -24,6 +24,20 @@ const OPENING: [&str; 8] = [
     "$recursiveRef",
 ];
 
+/// Keywords with which a schema itself says something of a value's type or parts.
+const SPEAKING: [&str; 10] = [
+    "type",
+    "enum",
+    "const",
+    "properties",
+    "additionalProperties",
+    "patternProperties",
+    "unevaluatedProperties",
+    "items",
+    "prefixItems",
+    "maxItems",
+];
+
 /// The types a value can be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds(u8);
@@ -180,10 +194,14 @@ impl<'s> Search<'s> {
             return Found::Kinds(Kinds::ALL);
         }
         self.left -= 1;
-        let mut found = vec![match self.parts.get(depth) {
-            None => Found::Kinds(Kinds::written(keys)),
-            Some(part) => self.step(keys, part, depth),
-        }];
+        let mut found = Vec::new();
+        // A schema that leaves everything to others says nothing against what they say.
+        if SPEAKING.iter().any(|key| keys.contains_key(*key)) {
+            found.push(match self.parts.get(depth) {
+                None => Found::Kinds(Kinds::written(keys)),
+                Some(part) => self.step(keys, part, depth),
+            });
+        }
         if let Some(reference) = keys.get("$ref").and_then(Value::as_str) {
             found.push(match self.target(reference) {
                 Some(target) => self.find(target, depth),

@@ -23,6 +23,81 @@ const FUEL: u64 = 10_000_000;
 /// The name of a text that is a url: what is put into it is percent-encoded.
 const URL: &str = "url";
 
+/// The filters people use, for advice.
+const FILTERS: &[&str] = &[
+    "abs",
+    "attr",
+    "batch",
+    "bool",
+    "capitalize",
+    "chain",
+    "count",
+    "default",
+    "dictsort",
+    "escape",
+    "first",
+    "float",
+    "format",
+    "groupby",
+    "indent",
+    "int",
+    "items",
+    "join",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "pprint",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "round",
+    "select",
+    "selectattr",
+    "slice",
+    "sort",
+    "split",
+    "string",
+    "sum",
+    "title",
+    "tojson",
+    "trim",
+    "unique",
+    "upper",
+    "zip",
+];
+
+/// The tests people use, for advice.
+const TESTS: &[&str] = &[
+    "boolean",
+    "defined",
+    "divisibleby",
+    "endingwith",
+    "equalto",
+    "even",
+    "false",
+    "float",
+    "in",
+    "integer",
+    "iterable",
+    "lower",
+    "mapping",
+    "none",
+    "number",
+    "odd",
+    "sequence",
+    "startingwith",
+    "string",
+    "true",
+    "undefined",
+    "upper",
+];
+
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -179,16 +254,23 @@ fn to_json(text: &str, value: &minijinja::Value) -> Result<Value, TemplateError>
     if value.kind() == ValueKind::Number
         && f64::try_from(value.clone()).is_ok_and(|number| !number.is_finite())
     {
-        return Err(TemplateError { message: "the value is not a finite number".to_owned(), range: whole });
+        return Err(TemplateError {
+            message: "the value is not a finite number".to_owned(),
+            range: whole,
+            ..Default::default()
+        });
     }
-    serde_json::to_value(value)
-        .map_err(|error| TemplateError { message: format!("the value is not JSON: {error}"), range: whole })
+    serde_json::to_value(value).map_err(|error| TemplateError {
+        message: format!("the value is not JSON: {error}"),
+        range: whole,
+        ..Default::default()
+    })
 }
 
 fn no_value(text: &str, range: std::ops::Range<usize>) -> TemplateError {
     let what = text.get(range.clone()).unwrap_or(text).trim();
     let what = what.strip_prefix("{{").and_then(|what| what.strip_suffix("}}")).unwrap_or(what).trim();
-    TemplateError { message: format!("`{what}` has no value"), range: Some(range) }
+    TemplateError { message: format!("`{what}` has no value"), range: Some(range), ..Default::default() }
 }
 
 /// A name that neither the text nor the engine has is a mistake that can be told now.
@@ -201,7 +283,8 @@ fn known(names: Names) -> Result<Vec<Read>, TemplateError> {
         let known = test.and_then(|test| test.eval(minijinja::context! { name => name.as_str() }));
         if !known.is_ok_and(|known| known.is_true()) {
             let message = format!("there is no {kind} named `{name}`");
-            return Err(TemplateError { message, range: Some(range) });
+            let known = if kind == "filter" { FILTERS } else { TESTS };
+            return Err(TemplateError { message, range: Some(range), known });
         }
     }
     Ok(names.reads)
@@ -220,12 +303,14 @@ fn fault(text: &str, error: &Error) -> TemplateError {
     let range = error.range().filter(|range| range.end <= text.len() && range.start <= range.end);
     match (error.kind(), &range) {
         (ErrorKind::UndefinedError, Some(range)) => no_value(text, range.clone()),
-        (ErrorKind::OutOfFuel, _) => {
-            TemplateError { message: "the template does too much work".to_owned(), range }
-        }
+        (ErrorKind::OutOfFuel, _) => TemplateError {
+            message: "the template does too much work".to_owned(),
+            range,
+            ..Default::default()
+        },
         _ => {
             let message = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-            TemplateError { message, range }
+            TemplateError { message, range, ..Default::default() }
         }
     }
 }

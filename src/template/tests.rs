@@ -166,3 +166,35 @@ fn values_in_a_url_are_one_component_each() {
         Ok("https://x.example/ {{")
     );
 }
+
+#[test]
+fn one_name_alone_is_told_from_what_computes() {
+    for (text, expected) in [
+        ("{{ inputs.n }}", Some("inputs.n")),
+        ("{{- inputs.n -}}", Some("inputs.n")),
+        ("{{ steps[\"1\"].result[0] }}", Some("steps[\"1\"].result[0]")),
+        ("{{ inputs.n | int }}", None),
+        ("{{ -inputs.n }}", None),
+        ("{{ inputs.n + inputs.n }}", None),
+        ("{{ inputs[steps.a.result] }}", None),
+        ("{{ inputs.n }} ", None),
+        ("{{ 1 }}", None),
+    ] {
+        let template = Template::parse(text).unwrap();
+        let read = template.only_read().map(|read| &text[read.range.clone()]);
+        assert_eq!(read, expected, "{text}");
+    }
+}
+
+#[test]
+fn the_names_given_as_advice_are_there() {
+    for (kind, text) in [("filter", "{{ x | nonesuch }}"), ("test", "{{ x is nonesuch }}")] {
+        let known = Template::parse(text).unwrap_err().known;
+        assert!(known.len() > 20, "{kind}");
+        for name in known {
+            let text = text.replace("nonesuch", name);
+            // Some need an argument, which only counts when they are called.
+            assert!(Template::parse(&text).is_ok(), "{text}");
+        }
+    }
+}

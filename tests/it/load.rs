@@ -401,7 +401,7 @@ fn known_results_are_used_as_what_they_are() {
         assert_eq!(found(&file(args)), expected, "{args}");
     }
     let loaded = load_text(&file("{n: {step_result: r, pointer: /0/prise}}"), Origin::Person).1;
-    let one = &loaded.diagnostics[0];
+    let one = loaded.diagnostics.iter().find(|one| one.is_error()).unwrap();
     assert_eq!(one.help.as_deref(), Some("did you mean `price`? known fields: name, price"));
     assert_eq!(one.suggestion.as_ref().map(|mend| mend.replacement.as_str()), Some("\"/0/price\""));
     assert_eq!(one.path, "workflow_sequence[4].args.n.pointer");

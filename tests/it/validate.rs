@@ -144,6 +144,10 @@ fn twenty_mistakes_are_twenty_different_ones() {
     let expected = fs::read_to_string(root().join("tests/data/err/twenty.expect")).unwrap();
     let codes: BTreeSet<&str> = expected.lines().filter_map(|line| line.rsplit(' ').next()).collect();
     assert_eq!((expected.lines().count(), codes.len()), (20, 20));
+    for name in ["twenty-more", "twenty-in-a-plan"] {
+        let expected = fs::read_to_string(root().join(format!("tests/data/err/{name}.expect"))).unwrap();
+        assert_eq!(expected.lines().count(), 20, "{name}");
+    }
 }
 
 /// A fenced block: what stands behind the fence, the lines between, and the heading it is under.
