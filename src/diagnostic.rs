@@ -215,17 +215,38 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
 /// The nearest of the known names to one that is not known: differing only in case or `-`/`_`, or by
 /// few edits for its length. `None` when nothing is near enough to be what was meant.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    near(name, known).into_iter().min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
+}
+
+/// The same, if no other name is as near: then it can only be what was meant.
+pub fn only_nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let near = near(name, known);
+    let (least, found) = near.iter().min_by_key(|(distance, _)| *distance)?;
+    let alone = near.iter().all(|(distance, candidate)| distance > least || candidate == found);
+    alone.then_some(*found)
+}
+
+/// Longest name that is compared with others, in bytes: comparing costs the product of both lengths.
+const LONGEST: usize = 200;
+
+fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
+    if name.len() > LONGEST {
+        return Vec::new();
+    }
     let fold = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
     let wanted = fold(name);
-    let allowed = match wanted.chars().count() {
+    let length = wanted.chars().count();
+    let allowed = match length {
         0..=2 => 1,
         3..=5 => 2,
         length => length / 3 + 1,
     };
-    known
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&wanted, &fold(candidate)), candidate))
+    let candidates = known.into_iter().filter(|candidate| candidate.len() <= LONGEST);
+    candidates
+        .map(|candidate| (candidate, fold(candidate)))
+        // Names of such different lengths are further apart than is allowed.
+        .filter(|(_, folded)| folded.chars().count().abs_diff(length) <= allowed)
+        .map(|(candidate, folded)| (strsim::damerau_levenshtein(&wanted, &folded), candidate))
         .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .collect()
 }

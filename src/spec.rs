@@ -4,6 +4,7 @@
 //! Schema ([`Schema`]); knows nothing of steps and calls nothing.
 
 mod schema;
+mod shape;
 
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use schema::{Mismatch, MismatchKind, Schema};
+pub use shape::{Found, Kinds, Nowhere, find};
 
 use crate::id::ToolName;
 

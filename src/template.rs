@@ -86,6 +86,18 @@ impl Template {
         self.shape == Shape::Literal
     }
 
+    /// The one name it reads, if its value is just that: `{{ inputs.week }}`.
+    pub fn only_read(&self) -> Option<&Read> {
+        let [read] = &*self.reads else { return None };
+        if self.shape != Shape::Expression || read.dynamic {
+            return None;
+        }
+        let inside = self.text.strip_prefix("{{")?.strip_suffix("}}")?;
+        let inside = inside.strip_prefix('-').unwrap_or(inside);
+        let inside = inside.strip_suffix('-').unwrap_or(inside);
+        (inside.trim() == &self.text[read.range.clone()]).then_some(read)
+    }
+
     /// The value: typed if the text is exactly one `{{ expression }}`, else a string.
     ///
     /// `scope` is an object of the roots (`inputs`, `steps`, …). Values put into text are printed as

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 
 use serde_json::{Map, Value, json};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{self, SignalKind};
 
 use super::args::RunArgs;
 use super::dry_run::dry_run;
@@ -80,17 +79,19 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
         stop: stop.clone(),
     };
     let ended = block_on(async {
-        let watch = tokio::spawn(watch(stop));
         let mut journal = Memory::default();
-        let ended = execute(setup, &mut journal, observer.as_mut(), &mut person).await;
-        watch.abort();
-        ended
+        tokio::select! {
+            ended = execute(setup, &mut journal, observer.as_mut(), &mut person) => Ok(ended),
+            signal = watch(stop) => Err(signal),
+        }
     })?;
     // The list stays as it is from here on; what follows is written below it.
     drop(observer);
     let state = match ended {
-        Ok(state) => state,
-        Err(error) => return not_run(error, streams),
+        Ok(Ok(state)) => state,
+        Ok(Err(error)) => return not_run(error, streams),
+        // Whoever asks twice does not want to wait for tools to end in good order.
+        Err(signal) => return Ok(exit_of(signal)),
     };
     finish(args, &state, streams)
 }
@@ -117,6 +118,8 @@ fn not_run(error: ExecuteError, streams: &mut Streams) -> Result<Exit, Trouble> 
         }
         ExecuteError::Plan(error) => refused(error, streams),
         ExecuteError::Interrupted(signal) => return Ok(exit_of(signal)),
+        // The reporter has said so.
+        ExecuteError::OutOfTime(_) => return Ok(Exit::Stopped),
         ExecuteError::NoTask => Trouble::usage(error.to_string()),
         ExecuteError::Task(failure) => Trouble::Said(Exit::Invalid, failure.to_string()),
         ExecuteError::Declined => Trouble::Said(Exit::Stopped, error.to_string()),
@@ -231,32 +234,38 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Trouble>
     Ok(done)
 }
 
-/// Hands the first signal on; a second one ends the process as if there were no program.
-async fn watch(stop: Stop) {
-    let Some(first) = next_signal().await else { return };
-    stop.request(first);
+/// Hands the first signal on, so that the run ends in good order; a second one is the future's value.
+async fn watch(stop: Stop) -> Signal {
+    let mut signals = Signals::new();
+    stop.request(signals.next().await);
+    signals.next().await
 }
 
-async fn next_signal() -> Option<Signal> {
-    let mut interrupt = signal(SignalKind::interrupt()).ok()?;
-    let mut terminate = signal(SignalKind::terminate()).ok()?;
-    tokio::select! {
-        _ = interrupt.recv() => Some(Signal::Interrupt),
-        _ = terminate.recv() => Some(Signal::Terminate),
+/// The signals that ask this process to end.
+struct Signals(Option<(unix::Signal, unix::Signal)>);
+
+impl Signals {
+    /// From now on they are waited for, and end nothing by themselves.
+    fn new() -> Self {
+        let both = (unix::signal(SignalKind::interrupt()), unix::signal(SignalKind::terminate()));
+        // Without a handler the system ends the process, which is what was asked for.
+        Self(if let (Ok(interrupt), Ok(terminate)) = both { Some((interrupt, terminate)) } else { None })
+    }
+
+    async fn next(&mut self) -> Signal {
+        let Some((interrupt, terminate)) = &mut self.0 else { return std::future::pending().await };
+        tokio::select! {
+            _ = interrupt.recv() => Signal::Interrupt,
+            _ = terminate.recv() => Signal::Terminate,
+        }
     }
 }
 
 /// The future's value, or the signal that came first.
 pub(super) async fn until_signal<T>(future: impl Future<Output = T>) -> Result<T, Signal> {
-    let mut future = pin!(future);
-    let interrupted = async {
-        match next_signal().await {
-            Some(signal) => signal,
-            None => std::future::pending().await,
-        }
-    };
+    let mut signals = Signals::new();
     tokio::select! {
-        value = &mut future => Ok(value),
-        signal = interrupted => Err(signal),
+        value = future => Ok(value),
+        signal = signals.next() => Err(signal),
     }
 }

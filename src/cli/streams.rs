@@ -55,6 +55,9 @@ pub struct Terminals {
     pub stderr: bool,
 }
 
+/// From a variable's name to its value.
+pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// The environment a command runs in.
 pub struct Streams {
     pub stdin: Box<dyn Read + Send>,
@@ -64,7 +67,7 @@ pub struct Streams {
     /// Rows and columns of the terminal.
     pub size: fn() -> Option<(u16, u16)>,
     /// The value of an environment variable that is set and text.
-    pub variable: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variable: Lookup,
 }
 
 impl fmt::Debug for Streams {

@@ -36,8 +36,12 @@ pub fn tree(source: &Source) -> (Option<Arc<Node>>, Vec<Diagnostic>) {
         _ => {
             if diagnostics.is_empty() {
                 diagnostics.push(
-                    Diagnostic::new(Code::EmptyFile, Span::at(0), "the file holds nothing but white space and comments")
-                        .help("write at least `task:` with what is to be done; `wf init` makes a file to begin with"),
+                    Diagnostic::new(
+                        Code::EmptyFile,
+                        Span::at(0),
+                        "the file holds nothing but white space and comments",
+                    )
+                    .help("write at least `task:` with what is to be done"),
                 );
             }
             (None, diagnostics)

@@ -10,6 +10,7 @@ mod stop;
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -98,9 +99,12 @@ pub enum ExecuteError {
     /// A person would have to be asked.
     #[error("the plan calls tools that change things, and there is nobody to ask")]
     Unanswerable,
-    /// A signal came while the model was planning.
+    /// A signal came before there was a plan that may run.
     #[error("interrupted by {}", .0.as_str())]
     Interrupted(Signal),
+    /// The time allowed for the run was over before there was a plan.
+    #[error("limits.timeout of {} ms is reached before there is a plan", .0.as_millis())]
+    OutOfTime(Duration),
     /// The run's record could not be written.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -132,7 +136,7 @@ pub async fn execute(
     let (plan, repairs) = match setup.workflow.plan.take() {
         Some(plan) => (plan, Vec::new()),
         None => {
-            let made = propose(&setup, &outbox, &mut recorder, reviewer).await;
+            let made = propose(&setup, deadline, &outbox, &mut recorder, reviewer).await;
             let planned = match made {
                 Ok(planned) => planned,
                 Err(ExecuteError::Record(error)) => return Err(error.into()),
@@ -176,6 +180,7 @@ pub async fn execute(
 /// Has the model plan the task, and shows the plan.
 async fn propose(
     setup: &Setup,
+    deadline: Option<(Instant, Duration)>,
     outbox: &Outbox,
     recorder: &mut Recorder<'_>,
     reviewer: &mut dyn Reviewer,
@@ -205,6 +210,7 @@ async fn propose(
                 biased;
                 signal = setup.stop.requested() => return Err(ExecuteError::Interrupted(signal)),
                 planned = &mut planning => break planned?,
+                allowed = over(deadline) => return Err(ExecuteError::OutOfTime(allowed)),
                 () = outbox.filled() => {}
             }
         }
@@ -212,10 +218,27 @@ async fn propose(
     recorder.commit(outbox)?;
     let acts = |name| setup.catalog.get(name).is_some_and(|entry| entry.tool.spec().effect != Effect::Read);
     let acts = tools_named(&planned.plan.steps).iter().any(acts);
-    match reviewer.review(Proposal { workflow: &setup.workflow, planned: &planned, acts }).await {
+    let proposal = Proposal { workflow: &setup.workflow, planned: &planned, acts };
+    let review = tokio::select! {
+        biased;
+        signal = setup.stop.requested() => return Err(ExecuteError::Interrupted(signal)),
+        review = reviewer.review(proposal) => review,
+    };
+    match review {
         Review::Go => Ok(planned),
         Review::Declined => Err(ExecuteError::Declined),
         Review::Unanswerable => Err(ExecuteError::Unanswerable),
+    }
+}
+
+/// Waits until the time is over; for ever, if it is not limited.
+async fn over(deadline: Option<(Instant, Duration)>) -> Duration {
+    match deadline {
+        Some((deadline, allowed)) => {
+            tokio::time::sleep_until(deadline).await;
+            allowed
+        }
+        None => std::future::pending().await,
     }
 }
 
@@ -225,6 +248,7 @@ fn no_plan(error: &ExecuteError) -> Outcome {
         ExecuteError::Interrupted(signal) => {
             return Outcome::Interrupted { signal: signal.as_str().to_owned() };
         }
+        ExecuteError::OutOfTime(_) => return Outcome::Stopped { reason: error.to_string() },
         ExecuteError::Plan(PlanError::Model(error)) if error.kind != ModelErrorKind::Unable => {
             FailureKind::Provider
         }

@@ -3,6 +3,8 @@
 //! Main type: [`Keys`], the names a schema knows. A template or a reference has no value yet: what a
 //! check says about it, or what depends on it, is not reported.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::trail::Trail;
@@ -14,6 +16,7 @@ use crate::spec::{MismatchKind, Schema};
 #[derive(Debug)]
 pub(super) struct Keys {
     names: Vec<String>,
+    set: HashSet<String>,
     /// Whether the schema refuses an argument that is not among the names.
     closed: bool,
     /// Whether the schema says nothing of other arguments: one that looks like a name is misspelt.
@@ -30,8 +33,10 @@ impl Keys {
                 .iter()
                 .any(|key| schema.get(key).is_some());
         let additional = schema.get("additionalProperties");
+        let names: Vec<String> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
         Self {
-            names: properties.into_iter().flatten().map(|(name, _)| name.clone()).collect(),
+            set: names.iter().cloned().collect(),
+            names,
             closed: additional == Some(&Value::Bool(false)) && !open,
             silent: additional.is_none() && properties.is_some() && !open,
             conditional: is_conditional(schema),
@@ -44,7 +49,7 @@ impl Keys {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known == name)
+        self.set.contains(name)
     }
 
     /// Whether an argument of that name is a mistake, among the given ones.

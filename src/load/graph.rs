@@ -4,13 +4,13 @@
 //! tools but whether a step may overlap with others.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::NodeIndex;
 
+use super::names::{Names, written};
 use super::references::Named;
-use super::templates::did_you_mean;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::StepDoc;
@@ -30,6 +30,9 @@ pub(super) struct Node<'d> {
 #[derive(Debug)]
 pub(super) struct Order<'d, 'n> {
     nodes: &'n [Node<'d>],
+    positions: HashMap<StepId, usize>,
+    /// Ids that more than one step has: which one is meant is not known.
+    twice: HashSet<StepId>,
     waits: Vec<Vec<(usize, Dependency)>>,
     origin: Origin,
 }
@@ -37,7 +40,9 @@ pub(super) struct Order<'d, 'n> {
 impl<'d, 'n> Order<'d, 'n> {
     /// Checks ids and every place where a step is named.
     pub fn check(nodes: &'n [Node<'d>], key: &str, origin: Origin, found: &mut Vec<Diagnostic>) -> Self {
-        let positions = positions(nodes, key, found);
+        let (positions, twice) = positions(nodes, key, found);
+        let ids = nodes.iter().filter_map(|node| Some(node.step.id.get()?.as_str()));
+        let known = Names::of(ids);
         // A step whose id could not be read may be the one that is meant.
         let certain = nodes.iter().all(|node| node.step.id.get().is_some());
         let mut waits = Vec::with_capacity(nodes.len());
@@ -49,11 +54,12 @@ impl<'d, 'n> Order<'d, 'n> {
                 };
                 match positions.get(&named.id) {
                     None if certain => {
-                        let ids: Vec<&str> =
-                            nodes.iter().filter_map(|node| Some(node.step.id.get()?.as_str())).collect();
                         let message = format!("there is no step with the id `{}`", named.id);
                         let mut one = report(Code::UnknownStep, message);
-                        one.help = did_you_mean(named.id.as_str(), &ids, "steps");
+                        one.help = known.advice(named.id.as_str(), "steps");
+                        if let Some(meant) = known.meant(named.id.as_str()).filter(|_| named.scalar) {
+                            one = one.suggest(named.span, written(meant));
+                        }
                         found.push(one);
                     }
                     None => {}
@@ -80,7 +86,17 @@ impl<'d, 'n> Order<'d, 'n> {
             }
             waits.push(list);
         }
-        Self { nodes, waits, origin }
+        Self { nodes, positions, twice, waits, origin }
+    }
+
+    /// The position of the one step with that id.
+    pub fn position(&self, id: &StepId) -> Option<usize> {
+        self.positions.get(id).copied().filter(|_| !self.twice.contains(id))
+    }
+
+    /// The steps a step names and may name, and why.
+    pub fn waits(&self, at: usize) -> &[(usize, Dependency)] {
+        &self.waits[at]
     }
 
     /// The graph of the steps in the order they run, and that order as positions in the document;
@@ -154,7 +170,7 @@ impl<'d, 'n> Order<'d, 'n> {
     }
 
     /// Kahn's order; among steps that could be next, the first in the reply.
-    fn sorted(&self) -> Vec<usize> {
+    pub fn sorted(&self) -> Vec<usize> {
         let mut open: Vec<usize> = self.waits.iter().map(Vec::len).collect();
         let mut dependents = vec![Vec::new(); self.nodes.len()];
         for (at, waits) in self.waits.iter().enumerate() {
@@ -192,7 +208,7 @@ impl<'d, 'n> Order<'d, 'n> {
         found: &mut Vec<Diagnostic>,
     ) {
         let mut next: HashMap<NodeIndex, NodeIndex> = HashMap::new();
-        let inside: std::collections::HashSet<_> = component.iter().copied().collect();
+        let inside: HashSet<_> = component.iter().copied().collect();
         let mut queue = std::collections::VecDeque::from([first]);
         let mut path = vec![first];
         'search: while let Some(node) = queue.pop_front() {
@@ -250,7 +266,12 @@ impl<'d, 'n> Order<'d, 'n> {
     }
 }
 
-fn positions(nodes: &[Node<'_>], key: &str, found: &mut Vec<Diagnostic>) -> HashMap<StepId, usize> {
+fn positions(
+    nodes: &[Node<'_>],
+    key: &str,
+    found: &mut Vec<Diagnostic>,
+) -> (HashMap<StepId, usize>, HashSet<StepId>) {
+    let mut twice = HashSet::new();
     let mut positions: HashMap<StepId, usize> = HashMap::with_capacity(nodes.len());
     for (at, node) in nodes.iter().enumerate() {
         let Some(id) = node.step.id.spanned() else { continue };
@@ -263,9 +284,10 @@ fn positions(nodes: &[Node<'_>], key: &str, found: &mut Vec<Diagnostic>) -> Hash
                 one = one.related(first.span, "first used here");
             }
             found.push(one);
+            twice.insert(id.value.clone());
         } else {
             positions.insert(id.value.clone(), at);
         }
     }
-    positions
+    (positions, twice)
 }

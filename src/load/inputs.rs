@@ -6,7 +6,7 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::templates::did_you_mean;
+use super::names::did_you_mean;
 use super::tools::read_schema;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, sort};

@@ -82,12 +82,12 @@ fn limits(document: &Document) -> Limits {
 
 fn step(doc: &StepDoc, parts: Parts, origin: Origin) -> Step {
     let own = origin == Origin::Person;
-    let schema = || doc.output_schema.get().filter(|_| own).map(|schema| schema.to_json());
+    let output_schema = parts.output_schema;
     let action = match doc.kind.get() {
-        Some(StepType::Reasoning) => Action::Reasoning { output_schema: schema() },
+        Some(StepType::Reasoning) => Action::Reasoning { output_schema },
         Some(StepType::Aggregate) => Action::Aggregate {
             inputs: doc.inputs.get().into_iter().flatten().map(|id| id.value.clone()).collect(),
-            output_schema: schema(),
+            output_schema,
         },
         Some(StepType::ToolCall) | None => Action::ToolCall {
             tool: ToolName::new(doc.tool.get().map(String::as_str).unwrap_or_default()),

@@ -10,6 +10,7 @@ mod graph;
 mod inputs;
 mod lower;
 mod models;
+mod names;
 mod plans;
 mod references;
 mod reply;
@@ -18,6 +19,8 @@ mod steps;
 mod templates;
 mod tools;
 mod trail;
+mod types;
+mod uses;
 
 pub use inputs::{Bound, bind_inputs};
 pub use models::Provider;
@@ -30,6 +33,8 @@ use self::steps::Steps;
 use self::templates::{Readable, Texts};
 use self::tools::Tools;
 use self::trail::Trail;
+use self::types::Types;
+use self::uses::Uses;
 use crate::diagnostic::{Diagnostic, sort};
 use crate::document::{Document, Field, read};
 use crate::source::Source;
@@ -73,7 +78,7 @@ pub fn load(source: &Source, scope: &Scope, origin: Origin) -> Loaded {
     }
     let (document, mut diagnostics) = read(source);
     let mut loaded = match document {
-        Some(document) => check(source, &document, scope, origin),
+        Some(document) => check_read(source, &document, scope, origin, uses::hide(&diagnostics)),
         None => Loaded::default(),
     };
     if diagnostics.iter().any(Diagnostic::is_error) {
@@ -87,14 +92,20 @@ pub fn load(source: &Source, scope: &Scope, origin: Origin) -> Loaded {
 /// Checks a document that was read from a source. What the reader found is not among the diagnostics;
 /// a document with a field that was reported gives no workflow.
 pub fn check(source: &Source, document: &Document, scope: &Scope, origin: Origin) -> Loaded {
+    check_read(source, document, scope, origin, false)
+}
+
+/// The same, where the reader may have found something that hides what is used.
+fn check_read(source: &Source, document: &Document, scope: &Scope, origin: Origin, hidden: bool) -> Loaded {
     let mut repairs = Vec::new();
     let own = origin == Origin::Person;
     if !own {
         drop_sections(document, &mut repairs);
     }
-    let inputs = document.inputs.iter().filter(|_| own).map(|input| input.name.value.as_str()).collect();
+    let inputs: Vec<&str> =
+        document.inputs.iter().filter(|_| own).map(|input| input.name.value.as_str()).collect();
     let env = document.env.iter().filter(|_| own).map(|name| name.value.as_str()).collect();
-    let mut texts = Texts::new(source, inputs, env, document.gaps);
+    let mut texts = Texts::new(source, &inputs, env, document.gaps);
 
     let mut tools = Tools::of_program(scope.tools.iter().chain(scope.named.iter().filter(|_| own)));
     tools.incomplete = document.gaps.tools && own;
@@ -114,6 +125,7 @@ pub fn check(source: &Source, document: &Document, scope: &Scope, origin: Origin
         system = None;
     }
 
+    let warn = |texts: &Texts<'_>| own && !hidden && !uses::hide(&texts.found);
     let mut plan = None;
     let mut ordered = true;
     if let Some(docs) = document.steps.get() {
@@ -122,10 +134,26 @@ pub fn check(source: &Source, document: &Document, scope: &Scope, origin: Origin
         let checked = docs.iter().enumerate().map(|(at, step)| steps.check(step, &root.index(at)));
         let (parts, nodes): (Vec<_>, Vec<_>) = checked.unzip();
         let order = Order::check(&nodes, document.steps_key, origin, &mut texts.found);
-        match order.graph(&mut texts.found) {
-            Some((graph, order)) => plan = Some((parts, graph, order)),
+        let graph = order.graph(&mut texts.found);
+        let types =
+            Types { nodes: &nodes, parts: &parts, order: &order, tools: &tools, inputs: &checked_inputs };
+        types.check(document.steps_key, &mut texts.found);
+        match graph {
+            Some((graph, sorted)) => {
+                if warn(&texts) {
+                    let uses =
+                        Uses { nodes: &nodes, parts: &parts, order: &order, graph: &graph, tools: &tools };
+                    uses.unused_tools(document, &mut texts.found);
+                    let cancelled = uses.cancelled(&mut texts.found);
+                    uses.unread(document.steps_key, &cancelled, &mut texts.found);
+                    uses::unused_inputs(document, Some(&uses), &mut texts);
+                }
+                plan = Some((parts, graph, sorted));
+            }
             None => ordered = false,
         }
+    } else if warn(&texts) && document.steps.is_missing() {
+        uses::unused_inputs(document, None, &mut texts);
     }
 
     let mut diagnostics = texts.found;

@@ -3,7 +3,7 @@
 //! Main type: [`Provider`], a row of the table the scope brings. Asks none of them.
 
 use super::Scope;
-use super::templates::did_you_mean;
+use super::names::did_you_mean;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::document::Document;
 use crate::id::ModelName;

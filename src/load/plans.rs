@@ -3,7 +3,7 @@
 //! Main functions: [`prose_references`] (errors) and [`hardcoded_values`] (warnings). Both read the
 //! arguments as written; neither knows how a plan is run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ pub(super) fn prose_references(document: &Document, scope: &Scope) -> Vec<Diagno
             let root = root.index(at);
             walk(args, schema, &root.key("args"), &mut |node, schema, trail| {
                 let Some(text) = node.as_str() else { return };
-                let takes_text = schema.is_none_or(|schema| allows_text(schema));
+                let takes_text = schema.is_none_or(allows_text);
                 if let Some(id) = ids.meant_by(text, takes_text, at) {
                     let message = format!("`{}` is a text, not the result of a step", text.trim());
                     let help = match id {
@@ -139,7 +139,7 @@ fn number(node: &Node) -> Option<f64> {
 /// The ids of a plan as words.
 struct Ids<'d> {
     /// Each id as JSON, by its words.
-    words: std::collections::HashMap<Vec<String>, String>,
+    words: HashMap<Vec<String>, String>,
     longest: usize,
     steps: &'d [StepDoc],
 }
@@ -147,8 +147,7 @@ struct Ids<'d> {
 impl<'d> Ids<'d> {
     fn of(steps: &'d [StepDoc]) -> Self {
         let ids = steps.iter().filter_map(|step| step.id.get());
-        let words: std::collections::HashMap<_, _> =
-            ids.map(|id| (split(id.as_str()), id.to_json().to_string())).collect();
+        let words: HashMap<_, _> = ids.map(|id| (split(id.as_str()), id.to_json().to_string())).collect();
         let longest = words.keys().map(Vec::len).max().unwrap_or_default();
         Self { words, longest, steps }
     }

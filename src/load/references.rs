@@ -22,6 +22,8 @@ pub(super) struct Named {
     pub span: Span,
     pub path: String,
     pub why: Dependency,
+    /// Whether it is named by a scalar of its own, not inside a template.
+    pub scalar: bool,
 }
 
 /// The steps templates read, as far as they are named by literals.
@@ -34,7 +36,13 @@ pub(super) fn steps_read(
     for read in reads.iter().filter(|read| read.root == "steps") {
         if let Some(id) = read.path.first() {
             let id = StepId::string(id.as_str());
-            named.push(Named { id, span: place(read), path: trail.to_string(), why: Dependency::Data });
+            named.push(Named {
+                id,
+                span: place(read),
+                path: trail.to_string(),
+                why: Dependency::Data,
+                scalar: false,
+            });
         }
     }
 }
@@ -100,9 +108,8 @@ impl Arguments<'_, '_> {
     }
 
     fn note(&mut self, template: &Template, span: Span, trail: &Trail<'_>) {
-        let texts = &*self.texts;
-        let place = |read: &Read| texts.place(template.text(), span, &read.range);
-        steps_read(template.reads(), place, trail, self.named);
+        let places = self.texts.places(template.text(), span);
+        steps_read(template.reads(), |read| places.of(&read.range), trail, self.named);
     }
 
     fn reference(&mut self, node: &Node, trail: &Trail<'_>) -> Arg {
@@ -125,6 +132,7 @@ impl Arguments<'_, '_> {
                             span: value.span,
                             path,
                             why: Dependency::Data,
+                            scalar: true,
                         });
                         step = Some(id);
                     }

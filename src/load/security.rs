@@ -4,6 +4,9 @@
 //! part behind it, a bearer token, a private key, a password in a url. Knows no key's meaning; long
 //! words and hashes are no secrets.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::node::{Kind, Node};
@@ -40,15 +43,17 @@ pub(super) fn check_secrets(source: &Source, document: &Document, found: &mut Ve
     if secrets.is_empty() {
         return;
     }
-    let places = places(document);
-    let mut reported = Vec::new();
+    let mut places = places(document);
+    places.sort_by_key(|(place, _)| (place.start, Reverse(place.end)));
+    let mut reported = HashSet::new();
     for (span, what) in secrets {
-        let around = places.iter().find(|(place, _)| place.start <= span.start && span.end <= place.end);
+        // Strings do not hold one another: the last one that begins before it is the only candidate.
+        let after = places.partition_point(|(place, _)| place.start <= span.start);
+        let around = places[..after].last().filter(|(place, _)| span.end <= place.end);
         let (span, path) = around.map_or((span, ""), |(place, path)| (*place, path.as_str()));
-        if reported.contains(&span) {
+        if !reported.insert((span.start, span.end)) {
             continue;
         }
-        reported.push(span);
         let message = format!("{what} stands in the file");
         let help = "put it into an environment variable, list that under `env`, and write `{{ env.NAME }}` \
                     in the tool; a key that was shared should be replaced";

@@ -4,9 +4,11 @@
 //! of steps.
 
 use indexmap::IndexMap;
+use serde_json::Value;
 
 use super::arguments::check_arguments;
 use super::graph::Node;
+use super::names::written;
 use super::references::{Arguments, Named, steps_read};
 use super::templates::{Readable, Texts};
 use super::tools::{Tools, read_schema};
@@ -15,7 +17,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::document::{Spanned, StepDoc, StepType};
 use crate::id::StepId;
 use crate::spec::Effect;
-use crate::template::{Condition, Read, Template};
+use crate::template::{Condition, Template};
 use crate::workflow::{Arg, Dependency, Origin};
 
 /// What the checks of a step leave.
@@ -24,12 +26,13 @@ pub(super) struct Parts {
     pub description: Option<Template>,
     pub when: Option<Condition>,
     pub args: Option<IndexMap<String, Arg>>,
+    pub output_schema: Option<Value>,
 }
 
 /// The checks of steps.
 pub(super) struct Steps<'a, 't> {
     pub texts: &'t mut Texts<'a>,
-    pub tools: &'t Tools,
+    pub tools: &'t Tools<'a>,
     pub origin: Origin,
     pub repairs: &'t mut Vec<String>,
 }
@@ -60,20 +63,21 @@ impl Steps<'_, '_> {
             let trail = trail.key("description");
             parts.description = self.texts.template(&text.value, text.span, &trail, Readable::STEP);
             if let Some(template) = &parts.description {
-                let place = |read: &Read| self.texts.place(&text.value, text.span, &read.range);
-                steps_read(template.reads(), place, &trail, named);
+                let places = self.texts.places(&text.value, text.span);
+                steps_read(template.reads(), |read| places.of(&read.range), &trail, named);
             }
         }
         if let Some(text) = step.when.spanned() {
             let trail = trail.key("when");
             parts.when = self.texts.condition(&text.value, text.span, &trail);
             if let Some(condition) = &parts.when {
-                let place = |read: &Read| self.texts.place(&text.value, text.span, &read.range);
-                steps_read(condition.reads(), place, &trail, named);
+                let places = self.texts.places(&text.value, text.span);
+                steps_read(condition.reads(), |read| places.of(&read.range), &trail, named);
             }
         }
         if !step.output_schema.is_missing() {
-            read_schema(&step.output_schema, &trail.key("output_schema"), &mut self.texts.found);
+            let trail = trail.key("output_schema");
+            parts.output_schema = read_schema(&step.output_schema, &trail, &mut self.texts.found);
         }
     }
 
@@ -105,6 +109,9 @@ impl Steps<'_, '_> {
             let mut one =
                 Diagnostic::new(Code::UnknownTool, name.span, message).path(trail.key("tool").to_string());
             one.help = self.tools.advice(&name.value);
+            if let Some(meant) = self.tools.meant(&name.value) {
+                one = one.suggest(name.span, written(meant));
+            }
             self.texts.found.push(one);
             return false;
         };
@@ -125,7 +132,7 @@ impl Steps<'_, '_> {
 fn list(ids: Option<&Vec<Spanned<StepId>>>, trail: &Trail<'_>, why: Dependency, named: &mut Vec<Named>) {
     for (at, id) in ids.into_iter().flatten().enumerate() {
         let path = trail.index(at).to_string();
-        named.push(Named { id: id.value.clone(), span: id.span, path, why });
+        named.push(Named { id: id.value.clone(), span: id.span, path, why, scalar: true });
     }
 }
 

@@ -3,14 +3,19 @@
 //! Main type: [`Texts`], which turns the strings of a document into templates and keeps the mistakes.
 //! Knows which roots may be read where; does not know which steps exist (the graph checks do).
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::names::Names;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::document::{Gaps, Spanned};
 use crate::source::{Source, Span};
 use crate::template::{Condition, Read, Template, TemplateError};
+
+/// Most searches for the places of one string's parts: each costs its whole length.
+const SEARCHES: usize = 100;
 
 /// Every root there is.
 const ROOTS: [&str; 4] = ["inputs", "steps", "args", "env"];
@@ -22,7 +27,7 @@ pub(super) struct Readable<'a> {
     /// In words, for messages.
     place: &'static str,
     /// The arguments of the tool, if they are all known.
-    args: Option<&'a [&'a str]>,
+    args: Option<&'a HashSet<&'a str>>,
 }
 
 impl<'a> Readable<'a> {
@@ -36,8 +41,38 @@ impl<'a> Readable<'a> {
         Readable { roots: &["inputs", "env"], place: "the model's settings", args: None };
 
     /// A tool's definition.
-    pub fn tool(args: Option<&'a [&'a str]>) -> Self {
+    pub fn tool(args: Option<&'a HashSet<&'a str>>) -> Self {
         Readable { roots: &["inputs", "args", "env"], place: "a tool's definition", args }
+    }
+}
+
+/// Where the parts of a string stand in the source.
+pub(super) struct Places<'t> {
+    text: &'t str,
+    raw: &'t str,
+    span: Span,
+    /// Where the text begins in what was written, if it was written as it is.
+    offset: Option<usize>,
+    searches: Cell<usize>,
+}
+
+impl Places<'_> {
+    /// The place of a range; the whole string if it cannot be told.
+    pub fn of(&self, range: &Range<usize>) -> Span {
+        let start = self.span.start;
+        if let Some(offset) = self.offset {
+            return Span::new(start + offset + range.start, start + offset + range.end);
+        }
+        // Escapes, folded lines and block scalars: the place can be told where the part occurs once.
+        let Some(part) = self.text.get(range.clone()).filter(|part| part.len() > 1) else { return self.span };
+        if self.searches.get() == 0 {
+            return self.span;
+        }
+        self.searches.set(self.searches.get() - 1);
+        match self.raw.match_indices(part).take(2).collect::<Vec<_>>().as_slice() {
+            [(at, _)] => Span::new(start + at, start + at + part.len()),
+            _ => self.span,
+        }
     }
 }
 
@@ -45,15 +80,35 @@ impl<'a> Readable<'a> {
 pub(super) struct Texts<'a> {
     source: &'a Source,
     inputs: HashSet<&'a str>,
+    /// The inputs in the order of their declaration, for advice.
+    names: Names<'a>,
     env: HashSet<&'a str>,
     /// Which of these are not whole: a name that is missing may have been among what was reported.
     gaps: Gaps,
+    /// The inputs that something reads.
+    read: HashSet<String>,
+    /// Whether something reads the inputs as a whole, or by a name that is not a literal.
+    all_read: bool,
     pub found: Vec<Diagnostic>,
 }
 
 impl<'a> Texts<'a> {
-    pub fn new(source: &'a Source, inputs: HashSet<&'a str>, env: HashSet<&'a str>, gaps: Gaps) -> Self {
-        Self { source, inputs, env, gaps, found: Vec::new() }
+    pub fn new(source: &'a Source, inputs: &[&'a str], env: HashSet<&'a str>, gaps: Gaps) -> Self {
+        Self {
+            source,
+            inputs: inputs.iter().copied().collect(),
+            names: Names::of(inputs.iter().copied()),
+            env,
+            gaps,
+            read: HashSet::new(),
+            all_read: false,
+            found: Vec::new(),
+        }
+    }
+
+    /// Whether some template reads an input.
+    pub fn reads_input(&self, name: &str) -> bool {
+        self.all_read || self.read.contains(name)
     }
 
     /// The template in a string; `None` if it is none, which is reported.
@@ -121,24 +176,24 @@ impl<'a> Texts<'a> {
 
     /// Where a range of a string's text stands in the source; the whole string if it cannot be told.
     pub fn place(&self, text: &str, span: Span, range: &Range<usize>) -> Span {
+        self.places(text, span).of(range)
+    }
+
+    /// The places of ranges of a string's text.
+    pub fn places<'t>(&self, text: &'t str, span: Span) -> Places<'t>
+    where
+        'a: 't,
+    {
         let raw = self.source.slice(span);
-        let at =
-            |offset: usize| Span::new(span.start + offset + range.start, span.start + offset + range.end);
         let quoted = ['"', '\''].iter().find_map(|quote| raw.strip_prefix(*quote)?.strip_suffix(*quote));
-        if raw == text {
-            return at(0);
-        }
-        if quoted == Some(text) {
-            return at(1);
-        }
-        // Escapes, folded lines and block scalars: the place can be told where the part occurs once.
-        match text.get(range.clone()).filter(|part| part.len() > 1) {
-            Some(part) if raw.matches(part).count() == 1 => match raw.find(part) {
-                Some(offset) => Span::new(span.start + offset, span.start + offset + part.len()),
-                None => span,
-            },
-            _ => span,
-        }
+        let offset = if raw == text {
+            Some(0)
+        } else if quoted == Some(text) {
+            Some(1)
+        } else {
+            None
+        };
+        Places { text, raw, span, offset, searches: Cell::new(SEARCHES) }
     }
 
     fn syntax(&mut self, error: &TemplateError, text: &str, span: Span, trail: &Trail<'_>) {
@@ -149,26 +204,38 @@ impl<'a> Texts<'a> {
     }
 
     fn reads(&mut self, reads: &[Read], text: &str, span: Span, trail: &Trail<'_>, may: Readable<'_>) {
+        if reads.is_empty() {
+            return;
+        }
+        let places = self.places(text, span);
         for read in reads {
-            let place = self.place(text, span, &read.range);
+            let place = || places.of(&read.range);
             let shown = &text[read.range.clone()];
             if !may.roots.contains(&read.root.as_str()) {
-                self.unreadable(read, shown, place, trail, may);
+                self.unreadable(read, shown, place(), trail, may);
                 continue;
             }
-            match read.root.as_str() {
-                "inputs" if self.gaps.inputs => {}
-                "inputs" => {
-                    let known: Vec<&str> = self.inputs.iter().copied().collect();
-                    self.known(read, "input", &known, place, trail);
-                }
-                "args" => {
-                    if let Some(known) = may.args {
-                        self.known(read, "argument", known, place, trail);
+            let name = read.path.first().map(String::as_str);
+            match (read.root.as_str(), name) {
+                ("inputs", None) => self.all_read = true,
+                ("inputs", Some(name)) => {
+                    if !self.read.contains(name) {
+                        self.read.insert(name.to_owned());
+                    }
+                    if !self.inputs.contains(name) && !self.gaps.inputs {
+                        let help = self.names.advice(name, "inputs");
+                        self.unknown("input", name, help, place(), trail);
                     }
                 }
-                "env" => self.variable(read, shown, span, place, trail),
-                _ => self.step(read, shown, place, trail),
+                ("args", Some(name)) => {
+                    if let Some(known) = may.args.filter(|known| !known.contains(name)) {
+                        let help = Names::of(known.iter().copied()).advice(name, "arguments");
+                        self.unknown("argument", name, help, place(), trail);
+                    }
+                }
+                ("args", None) => {}
+                ("env", _) => self.variable(read, shown, span, &place, trail),
+                _ => self.step(read, shown, &place, trail),
             }
         }
     }
@@ -192,19 +259,24 @@ impl<'a> Texts<'a> {
         self.refuse(Code::UnknownVariable, place, trail, message, help);
     }
 
-    fn known(&mut self, read: &Read, what: &str, known: &[&str], place: Span, trail: &Trail<'_>) {
-        let Some(name) = read.path.first().filter(|name| !known.contains(&name.as_str())) else { return };
+    fn unknown(&mut self, what: &str, name: &str, help: Option<String>, place: Span, trail: &Trail<'_>) {
         let message = format!("there is no {what} named `{name}`");
-        let help = did_you_mean(name, known, &format!("{what}s"))
-            .or_else(|| Some(format!("no {what}s are declared")));
+        let help = help.or_else(|| Some(format!("no {what}s are declared")));
         self.refuse(Code::UnknownVariable, place, trail, message, help);
     }
 
-    fn variable(&mut self, read: &Read, shown: &str, span: Span, place: Span, trail: &Trail<'_>) {
+    fn variable(
+        &mut self,
+        read: &Read,
+        shown: &str,
+        span: Span,
+        place: &dyn Fn() -> Span,
+        trail: &Trail<'_>,
+    ) {
         let Some(name) = read.path.first() else {
             let message = format!("`{shown}` does not name one environment variable");
             let help = Some("write `env.NAME`, with `NAME` listed under `env`".to_owned());
-            return self.refuse(Code::TemplateNotAllowed, place, trail, message, help);
+            return self.refuse(Code::TemplateNotAllowed, place(), trail, message, help);
         };
         if !self.env.contains(name.as_str()) && !self.gaps.env {
             let message = format!("the environment variable `{name}` is not declared");
@@ -218,17 +290,17 @@ impl<'a> Texts<'a> {
     }
 
     /// Whether the step exists is checked with the graph; here only the form.
-    fn step(&mut self, read: &Read, shown: &str, place: Span, trail: &Trail<'_>) {
+    fn step(&mut self, read: &Read, shown: &str, place: &dyn Fn() -> Span, trail: &Trail<'_>) {
         match read.path.as_slice() {
             [] => {
                 let message = format!("`{shown}` does not name one step");
                 let help = "the name of a step must be a literal: `steps[\"1\"].result`".to_owned();
-                self.refuse(Code::TemplateNotAllowed, place, trail, message, Some(help));
+                self.refuse(Code::TemplateNotAllowed, place(), trail, message, Some(help));
             }
             [id, part, ..] if part != "result" => {
                 let message = format!("a step has no `{part}`, only a `result`");
                 let help = Some(format!("write `steps[\"{id}\"].result`"));
-                self.refuse(Code::UnknownVariable, place, trail, message, help);
+                self.refuse(Code::UnknownVariable, place(), trail, message, help);
             }
             _ => {}
         }
@@ -239,19 +311,4 @@ impl<'a> Texts<'a> {
         found.help = help;
         self.found.push(found);
     }
-}
-
-/// "did you mean …?", or the list of what is known; `None` if nothing is.
-pub(super) fn did_you_mean(name: &str, known: &[&str], what: &str) -> Option<String> {
-    if known.is_empty() {
-        return None;
-    }
-    let mut listed = known.iter().take(20).copied().collect::<Vec<_>>();
-    listed.sort_unstable();
-    let more = if known.len() > listed.len() { ", …" } else { "" };
-    let list = format!("known {what}: {}{more}", listed.join(", "));
-    Some(match nearest(name, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`? {list}"),
-        None => list,
-    })
 }

@@ -4,18 +4,20 @@
 //! nothing of steps.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::arguments::{Keys, check_arguments};
 use super::effect::{effect_of_method, effect_of_query};
-use super::templates::{Readable, Texts, did_you_mean};
+use super::names::{Names, did_you_mean};
+use super::templates::{Readable, Texts};
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::node::{Kind, Node, ScalarValue};
 use crate::document::{Document, Field, HttpDoc, Spanned, ToolDoc, ToolKindDoc};
 use crate::id::ToolName;
+use crate::source::Span;
 use crate::spec::{Effect, Output, Schema, ToolKind, ToolSpec};
 
 /// A tool a step may name.
@@ -24,25 +26,29 @@ pub(super) struct KnownTool {
     /// `None` where its declaration is wrong: then nothing more is said about its uses.
     pub effect: Option<Effect>,
     pub takes_none: bool,
-    parameters: Option<Value>,
+    pub parameters: Option<Value>,
+    /// The schema of its result, where it is known, and where that is declared.
+    pub returns: Option<Value>,
+    pub returns_at: Option<Span>,
     /// Compiled when the first step gives arguments: most tools of the program are not used by a file.
     arguments: OnceCell<Option<(Schema, Keys)>>,
 }
 
 /// Every tool a step may name.
 #[derive(Debug, Default)]
-pub(super) struct Tools {
+pub(super) struct Tools<'n> {
     known: HashMap<String, KnownTool>,
-    names: Vec<String>,
+    names: Vec<&'n str>,
+    advice: OnceCell<Names<'n>>,
     /// Whether a declaration could not be read: a name that is missing may be the one it gave.
     pub incomplete: bool,
     /// What the document declares.
     pub declared: Vec<ToolSpec>,
 }
 
-impl Tools {
+impl<'n> Tools<'n> {
     /// The tools of the program alone.
-    pub fn of_program<'s>(specs: impl IntoIterator<Item = &'s ToolSpec>) -> Self {
+    pub fn of_program(specs: impl IntoIterator<Item = &'n ToolSpec>) -> Self {
         let mut this = Self::default();
         for spec in specs {
             this.add(spec.name.as_str(), KnownTool::of(spec));
@@ -57,18 +63,26 @@ impl Tools {
 
     /// "did you mean …?", and what there is.
     pub fn advice(&self, name: &str) -> Option<String> {
-        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        did_you_mean(name, &names, "tools")
+        self.names().advice(name, "tools")
     }
 
-    fn add(&mut self, name: &str, tool: KnownTool) {
+    /// The tool that can only have been meant.
+    pub fn meant(&self, name: &str) -> Option<&'n str> {
+        self.names().meant(name)
+    }
+
+    fn names(&self) -> &Names<'n> {
+        self.advice.get_or_init(|| Names::of(self.names.iter().copied()))
+    }
+
+    fn add(&mut self, name: &'n str, tool: KnownTool) {
         if self.known.insert(name.to_owned(), tool).is_none() {
-            self.names.push(name.to_owned());
+            self.names.push(name);
         }
     }
 
     /// Adds what the document declares, and reports what is wrong with it.
-    pub fn declare(&mut self, document: &Document, program: &[&ToolSpec], texts: &mut Texts<'_>) {
+    pub fn declare(&mut self, document: &'n Document, program: &[&ToolSpec], texts: &mut Texts<'_>) {
         for tool in &document.tools {
             let name = &tool.name.value;
             if program.iter().any(|spec| spec.name.as_str() == name) {
@@ -76,11 +90,17 @@ impl Tools {
                 let found = Diagnostic::new(Code::DuplicateTool, tool.name.span, message);
                 let help = "give the declared tool another name";
                 texts.found.push(found.path(format!("tools.{name}")).help(help));
+                Declaration { tool, program, texts }.check();
+                // Which of the two a step means is not known.
+                self.add(name, KnownTool::faulty());
                 continue;
             }
             let spec = Declaration { tool, program, texts }.check();
             let known = match &spec {
-                Some(spec) => KnownTool::of(spec),
+                Some(spec) => {
+                    let returns_at = tool.returns.spanned().map(|schema| schema.span);
+                    KnownTool { returns_at, ..KnownTool::of(spec) }
+                }
                 None => KnownTool::faulty(),
             };
             self.add(name, known);
@@ -95,12 +115,21 @@ impl KnownTool {
             effect: Some(spec.effect),
             takes_none: spec.takes_none(),
             parameters: Some(spec.parameters.clone()),
+            returns: spec.returns.clone().or_else(|| text_of(spec)),
+            returns_at: None,
             arguments: OnceCell::new(),
         }
     }
 
     fn faulty() -> Self {
-        Self { effect: None, takes_none: false, parameters: None, arguments: OnceCell::new() }
+        Self {
+            effect: None,
+            takes_none: false,
+            parameters: None,
+            returns: None,
+            returns_at: None,
+            arguments: OnceCell::new(),
+        }
     }
 
     /// The compiled schema of its arguments.
@@ -111,6 +140,12 @@ impl KnownTool {
         };
         self.arguments.get_or_init(compile).as_ref()
     }
+}
+
+/// What a tool gives whose output stays text.
+fn text_of(spec: &ToolSpec) -> Option<Value> {
+    let prints = matches!(spec.kind, ToolKind::Command { .. } | ToolKind::Http { .. });
+    (prints && spec.output == Output::Text).then(|| serde_json::json!({"type": "string"}))
 }
 
 /// A schema in the tree; `None` if it is none, which is reported at its place.
@@ -160,8 +195,8 @@ impl Declaration<'_, '_, '_> {
             .or_else(|| base.as_ref().map(|(parameters, _)| parameters.clone()))
             .unwrap_or_else(ToolSpec::no_parameters);
         let keys = Keys::of(&parameters);
-        let names = keys.declared().map(|names| names.collect::<Vec<_>>());
-        let may = Readable::tool(if faulty { None } else { names.as_deref() });
+        let names = keys.declared().filter(|_| !faulty).map(|names| names.collect::<HashSet<_>>());
+        let may = Readable::tool(names.as_ref());
         let default = match (kind, &base) {
             (_, Some((_, spec))) => spec.effect,
             (ToolKindDoc::Sql { query, .. }, _) => {

@@ -84,10 +84,10 @@ impl StepList {
         };
         let row = step.and_then(position).and_then(|at| self.rows.get_mut(at));
         let line = text.lines().rev().find(|line| !line.trim().is_empty());
-        if let (Some(row), Some(line)) = (row, line) {
-            if row.status == Status::InProgress {
-                row.outcome = line.chars().take(LONGEST_RESULT).collect();
-            }
+        if let (Some(row), Some(line)) = (row, line)
+            && row.status == Status::InProgress
+        {
+            row.outcome = line.chars().take(LONGEST_RESULT).collect();
         }
     }
 
@@ -292,7 +292,7 @@ pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     match seconds {
         0 if milliseconds < 100 => format!("{milliseconds} ms"),
-        0..10 if milliseconds % 1000 == 0 => format!("{seconds} s"),
+        0..10 if milliseconds.is_multiple_of(1000) => format!("{seconds} s"),
         0..10 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
         10..60 => format!("{seconds} s"),
         60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),

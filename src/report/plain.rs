@@ -95,6 +95,8 @@ pub fn lines(event: &Event, state: &RunState, list: &StepList, look: Look) -> Ve
 pub fn ending(outcome: &Outcome, state: &RunState, look: Look) -> Vec<String> {
     match outcome {
         Outcome::Succeeded { .. } => Vec::new(),
+        // There was no plan: the command says why, with the diagnostics.
+        Outcome::Failed { step: None, .. } => Vec::new(),
         Outcome::Failed { failure, .. } => {
             let failed = state.steps.iter().filter(|step| step.status == Status::Failed);
             let mut lines = failed
@@ -110,13 +112,6 @@ pub fn ending(outcome: &Outcome, state: &RunState, look: Look) -> Vec<String> {
                     format!("{}: {}", look.paint(Paint::Error, &what), look.shown(why))
                 })
                 .collect::<Vec<_>>();
-            if lines.is_empty() {
-                lines.push(format!(
-                    "{}: {}",
-                    look.paint(Paint::Error, "the run failed"),
-                    look.shown(&failure.message)
-                ));
-            }
             lines.extend(cancelled(state, look));
             lines
         }

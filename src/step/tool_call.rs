@@ -37,9 +37,26 @@ impl Attempt<'_> {
             max_output_bytes: self.means.max_output_bytes,
             progress: &progress,
         };
-        let result = entry.tool.call(&args, &context).await.map_err(|fault| failure(spec, &fault))?;
+        let result = entry.tool.call(&args, &context).await.map_err(|fault| self.failure(spec, &fault))?;
         self.sink.note(Fact::ToolReturned { step: self.step.clone(), tool: spec.name.clone(), result });
         Ok(())
+    }
+
+    /// A fault of a tool as a failure of the step.
+    fn failure(&self, spec: &ToolSpec, fault: &ToolFault) -> Failure {
+        let failure = match fault.kind {
+            ToolFaultKind::Permanent => return Failure::new(FailureKind::Tool, fault.to_string()),
+            ToolFaultKind::Transient => {
+                return Failure::transient(FailureKind::Tool, fault.to_string(), fault.retry_after);
+            }
+            // The tool was told only what was left of the step's time.
+            ToolFaultKind::Timeout if self.left().is_some_and(|left| left.is_zero()) => {
+                self.out_of_time(&format!("the tool `{}` did not finish", spec.name))
+            }
+            ToolFaultKind::Timeout => Failure::new(FailureKind::Timeout, fault.to_string()),
+        };
+        // Nobody knows how far a call came whose time was over: one that must not be repeated is not.
+        Failure { transient: spec.effect != crate::spec::Effect::Once, ..failure }
     }
 
     /// Asks the model for a tool's arguments until they fit, within bounds.
@@ -141,20 +158,6 @@ pub(super) fn list(mismatches: &[Mismatch]) -> String {
         pointer => format!("at {pointer}: {}", mismatch.message),
     };
     mismatches.iter().map(one).collect::<Vec<_>>().join("; ")
-}
-
-fn failure(spec: &ToolSpec, fault: &ToolFault) -> Failure {
-    match fault.kind {
-        ToolFaultKind::Permanent => Failure::new(FailureKind::Tool, fault.to_string()),
-        ToolFaultKind::Transient => {
-            Failure::transient(FailureKind::Tool, fault.to_string(), fault.retry_after)
-        }
-        // Nobody knows how far a call came whose time was over: one that must not be repeated is not.
-        ToolFaultKind::Timeout => Failure {
-            transient: spec.effect != crate::spec::Effect::Once,
-            ..Failure::new(FailureKind::Timeout, fault.to_string())
-        },
-    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,8 @@
+//! Templates against a table of texts: what they give, what they read, what they refuse; and that no
+//! text breaks the parser.
+//!
+//! Knows where a template may stand in a file as little as the templates do.
+
 use proptest::prelude::{any, proptest};
 use serde_json::{Value, json};
 

@@ -205,11 +205,12 @@ fn a_model_may_say_only_what_steps_there_are() {
     assert_eq!(
         loaded.repairs,
         [
-            "dropped `tools`",
-            "dropped `env`",
-            "dropped `limits`",
-            "dropped `when` of step 1",
-            "dropped `timeout` of step 1"
+            "dropped `task` beside the steps",
+            "dropped `env` beside the steps",
+            "dropped `tools` beside the steps",
+            "dropped `limits` beside the steps",
+            "dropped `timeout` of step 1",
+            "dropped `when` of step 1"
         ]
     );
     let text = r#"{"steps": [{"id": 1, "type": "tool_call", "tool": "read_file", "args": {"path": "x"}}]}"#;

@@ -1,5 +1,8 @@
 //! The tests of `wf` at its borders: files in and text out, the process, the HTTP wire.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
+mod cli;
 mod document;
 mod document_shape;
 mod document_syntax;

@@ -79,12 +79,12 @@ impl Sink for Ledger {
         if self.full {
             return Err(RecordError("no space".into()));
         }
-        self.facts.lock().unwrap().push(fact);
+        self.facts.lock().expect("no panic while it was held").push(fact);
         Ok(())
     }
 
     fn note(&self, fact: Fact) {
-        self.facts.lock().unwrap().push(fact);
+        self.facts.lock().expect("no panic while it was held").push(fact);
     }
 
     fn progress(&self, _: Progress) {}
@@ -101,9 +101,9 @@ fn fault(kind: ModelErrorKind) -> Result<Reply, ModelError> {
 
 fn run(replies: Vec<Result<Reply, ModelError>>) -> (Result<Planned, PlanError>, Vec<Request>, Vec<Fact>) {
     let (model, sink) = (Scripted::new(replies), Ledger::default());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let result = runtime.block_on(plan(&model, &goal(), &sink));
-    (result, model.asked(), sink.facts.into_inner().unwrap())
+    (result, model.asked(), sink.facts.into_inner().expect("no panic while it was held"))
 }
 
 fn last_user(request: &Request) -> &str {

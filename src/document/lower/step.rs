@@ -1,4 +1,6 @@
 //! Steps: the list of them, what each type needs, and what it has no use for.
+//!
+//! From the tree to the fields of a step; does not know which other steps and tools there are.
 
 use std::sync::Arc;
 

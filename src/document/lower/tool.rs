@@ -1,4 +1,6 @@
 //! Declared tools: their keys, and the one way in which each is carried out.
+//!
+//! From the tree to the fields of a declared tool; knows no tool that is built in.
 
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! The codec against files: `tests/data/wire/openai/requests` holds complete request bodies,
 //! `tests/data/wire/openai/replies` answers of servers and what must become of them.
+//!
+//! No network: the codec is two pure functions.
 
 use std::fs;
 use std::path::PathBuf;

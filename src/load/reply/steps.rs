@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::node::{Entry, Kind, Node, Scalar, ScalarValue, Style};
-use crate::document::reply::read_whole;
+use crate::document::reply::{Repair, read_whole};
 use crate::load::Scope;
 use crate::source::Source;
 use crate::spec::ToolSpec;
@@ -172,8 +172,7 @@ impl<'a> Normal<'a> {
             && inner.node.as_map().is_some()
         {
             self.say("read arguments that were given as a JSON string".to_owned());
-            let more =
-                inner.repairs.iter().filter(|repair| **repair != crate::document::reply::Repair::Embedded);
+            let more = inner.repairs.iter().filter(|repair| **repair != Repair::Embedded);
             more.for_each(|repair| self.say(repair.as_str().to_owned()));
             self.errors.extend(inner.duplicates);
             value = inner.node;

@@ -1,3 +1,8 @@
+//! Real programs: what they are given, what becomes of their output, and that they are gone when they
+//! should be.
+//!
+//! Uses the tool as a step does; knows no run.
+
 use std::fs;
 use std::path::Path;
 

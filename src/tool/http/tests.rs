@@ -1,3 +1,8 @@
+//! Requests against a server of the test: what is sent, what becomes of the answer, what is refused and
+//! what is worth trying again.
+//!
+//! Uses the tool as a step does; knows no run.
+
 use indexmap::IndexMap;
 use wiremock::matchers::{body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};

@@ -1,3 +1,8 @@
+//! Queries against small databases, in memory and in files: what comes back, what is bound and what is
+//! refused.
+//!
+//! Uses the tool as a step does; knows no run.
+
 use std::fs;
 use std::path::Path;
 

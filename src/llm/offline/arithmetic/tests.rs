@@ -1,5 +1,7 @@
 //! Plans against a table of known ones, and against a calculator of another make: random expressions
 //! are worked out by recursive descent, and the steps must give the same bits.
+//!
+//! Knows no model and no step that runs: the plan is worked out here.
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
