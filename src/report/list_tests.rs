@@ -123,8 +123,8 @@ fn the_list_fits_every_width() {
     );
     assert_eq!(
         draw(Look { unicode: false, ..look(60, 24) }),
-        "[x] Step 1: Fetch the week's ...  -> [{\"category\": \"Electr...\n\
-         [!] Step 2: Fetch ??? of the s...  -> the shop \\x1b[31mis closed\n\
+        "[x] Step 1: Fetch the week's ...  -> [{\"category\": \"Elect...\n\
+         [!] Step 2: Fetch ??? of the ...  -> the shop \\x1b[31mis ...\n\
          [>] Step 3: Say which categories do badly,  (3 s)\n\
          [-] Step 4: Call stock  -> step 2 failed\n\
          [ ] Step 5: Summary\n\
