@@ -32,7 +32,7 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Say what a diagnostic's code means and how to mend it.
     Explain(ExplainArgs),
-    /// Print the JSON Schema of the workflow file or of a plan.
+    /// Print the JSON Schema of the workflow file, of a plan, or of validate's output.
     Schema(SchemaArgs),
     /// Draw which step waits for which.
     Graph(GraphArgs),
@@ -118,12 +118,19 @@ pub enum PlanFormat {
 
 #[derive(Args, Debug)]
 pub struct ValidateArgs {
-    /// Files, folders (all .yaml and .yml files in them), or `-` for stdin.
+    /// Files, folders (all .yaml and .yml files in them), patterns with `*`, `?` and `**`, or `-` for
+    /// stdin.
     #[arg(value_name = "PATH", default_value = "workflows")]
     pub paths: Vec<String>,
-    /// For people, one line each, or JSON for programs.
+    /// For people, or for programs.
     #[arg(long, value_enum, default_value_t = DiagnosticFormat::Text)]
     pub format: DiagnosticFormat,
+    /// Carry out every mend that is mechanical, in the files; what is on stdin goes mended to stdout.
+    #[arg(long)]
+    pub fix: bool,
+    /// What the text on stdin is called in the output.
+    #[arg(long, value_name = "NAME")]
+    pub stdin_filename: Option<String>,
     /// Make warnings count as errors for the exit code.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub deny: Option<Deny>,
@@ -131,9 +138,16 @@ pub struct ValidateArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DiagnosticFormat {
+    /// For people: the place in its line, and what to do.
     Text,
+    /// For people and editors: one line each.
     Short,
+    /// For programs: see `wf schema diagnostics`.
     Json,
+    /// For code scanning: SARIF 2.1.0.
+    Sarif,
+    /// For GitHub Actions: workflow commands.
+    Github,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -146,6 +160,9 @@ pub struct ExplainArgs {
     /// A code, as `unknown-tool`. Without one, all codes are listed.
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
+    /// Print the pages of all codes, as one document in Markdown.
+    #[arg(long, conflicts_with = "code")]
+    pub all: bool,
 }
 
 #[derive(Args, Debug)]
@@ -153,7 +170,7 @@ pub struct SchemaArgs {
     /// Which schema to print.
     #[arg(value_enum, default_value_t = SchemaName::Workflow)]
     pub name: SchemaName,
-    /// Write both schemas into this folder instead.
+    /// Write all schemas into this folder instead.
     #[arg(short, long, value_name = "DIR", conflicts_with = "check")]
     pub output: Option<PathBuf>,
     /// Check that the schemas in this folder are current (exit code 1 if not).
@@ -165,6 +182,8 @@ pub struct SchemaArgs {
 pub enum SchemaName {
     Workflow,
     Plan,
+    /// What `wf validate --format json` prints.
+    Diagnostics,
 }
 
 #[derive(Args, Debug)]

@@ -3,14 +3,17 @@
 //! Main function: [`explain`]. The pages are in `pages`.
 
 use super::args::ExplainArgs;
-use super::pages::page;
+use super::pages::{book, page, summary};
 use super::{Exit, Streams, Trouble};
 use crate::diagnostic::{Code, nearest};
 
 pub fn explain(args: &ExplainArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
+    if args.all {
+        streams.stdout.text(&book())?;
+        return Ok(Exit::Success);
+    }
     let Some(name) = &args.code else {
-        let line =
-            |code: &Code| format!("{:<24} {:<8} {}\n", code.as_str(), code.severity(), first_sentence(*code));
+        let line = |code: &Code| format!("{:<24} {:<8} {}\n", code.as_str(), code.severity(), summary(*code));
         streams.stdout.text(&Code::ALL.iter().map(line).collect::<String>())?;
         return Ok(Exit::Success);
     };
@@ -23,24 +26,4 @@ pub fn explain(args: &ExplainArgs, streams: &mut Streams) -> Result<Exit, Troubl
     };
     streams.stdout.text(page(code))?;
     Ok(Exit::Success)
-}
-
-/// The first paragraph's first sentence: what the code means.
-fn first_sentence(code: Code) -> String {
-    let paragraph = page(code).lines().skip(1).skip_while(|line| line.trim().is_empty());
-    let text = paragraph.take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
-    text.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_code_has_a_first_sentence_of_one_line() {
-        for code in Code::ALL {
-            let sentence = first_sentence(*code);
-            assert!(sentence.ends_with('.') && !sentence.contains('\n'), "{code}: {sentence}");
-        }
-    }
 }

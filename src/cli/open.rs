@@ -66,11 +66,14 @@ pub fn open(name: &str, model: FileModel, streams: &mut Streams) -> Result<Opene
             let mut diagnostics = loaded.diagnostics;
             match model {
                 FileModel::Unasked => diagnostics.retain(|it| it.code != Code::MissingCredential),
-                // A file can be checked without the key; a run would fail at its first question.
-                FileModel::Asked => diagnostics
-                    .iter_mut()
-                    .filter(|it| it.code == Code::MissingCredential)
-                    .for_each(|it| it.severity = Severity::Error),
+                // A file can be checked without the key; a run would fail at its first question, and a
+                // comment does not change that.
+                FileModel::Asked => {
+                    let missing = |it: &Diagnostic| it.code == Code::MissingCredential;
+                    diagnostics.extend(loaded.silenced.into_iter().filter(missing));
+                    let missing = diagnostics.iter_mut().filter(|it| missing(it));
+                    missing.for_each(|it| it.severity = Severity::Error);
+                }
             }
             let refused = diagnostics.iter().any(Diagnostic::is_error);
             let checked = Checked { source, diagnostics };
@@ -156,9 +159,14 @@ pub fn read_file(path: &Path) -> Result<Source, Box<Checked>> {
 
 /// The text on stdin.
 pub fn read_stdin(streams: &mut Streams) -> Result<Source, Box<Checked>> {
+    read_stdin_as("<stdin>", streams)
+}
+
+/// The text on stdin, under another name.
+pub fn read_stdin_as(name: &str, streams: &mut Streams) -> Result<Source, Box<Checked>> {
     match bounded(&mut streams.stdin) {
-        Ok(bytes) => decode("<stdin>", bytes),
-        Err(error) => Err(unreadable("<stdin>", format!("stdin cannot be read: {error}"), None)),
+        Ok(bytes) => decode(name, bytes),
+        Err(error) => Err(unreadable(name, format!("stdin cannot be read: {error}"), None)),
     }
 }
 

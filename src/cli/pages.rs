@@ -1,10 +1,74 @@
 //! The page of each code, as `wf explain CODE` prints it.
 //!
 //! The pages are the files of docs/errors, put into the program when it is built, so that they are
-//! there without a network and always fit this version. Main function: [`page`]. Knows no way to print
+//! there without a network and always fit this version. Main functions: [`page`], and [`book`] for all. Knows no way to print
 //! them; what a page must hold is kept by the test below.
 
+use std::fmt::Write as _;
+
 use crate::diagnostic::Code;
+
+/// What stands before the pages where all are printed.
+const INTRODUCTION: &str = include_str!("../../docs/errors/README.md");
+
+/// The families of codes, each with its first one, in the order of the codes.
+const FAMILIES: [(&str, Code); 11] = [
+    ("The file", Code::UnreadableFile),
+    ("The shape of the file", Code::NotAMapping),
+    ("Names", Code::DuplicateId),
+    ("The order of steps", Code::UnknownStep),
+    ("Tools and arguments", Code::UnknownTool),
+    ("Templates", Code::TemplateSyntax),
+    ("Inputs", Code::MissingInput),
+    ("Models", Code::UnknownProvider),
+    ("Security", Code::SecretInFile),
+    ("Plans of models", Code::NoPlan),
+    ("Comments", Code::UnusedIgnore),
+];
+
+/// All pages as one document in Markdown, family by family.
+pub fn book() -> String {
+    let mut out = INTRODUCTION.trim_end().to_owned() + "\n";
+    out.push_str("\n## All codes\n\n| code | severity | |\n|---|---|---|\n");
+    for code in Code::ALL {
+        let _ = writeln!(out, "| [{code}](#{code}) | {} | {} |", code.severity(), summary(*code));
+    }
+    for code in Code::ALL {
+        if let Some((family, _)) = FAMILIES.iter().find(|(_, first)| first == code) {
+            let _ = writeln!(out, "\n## {family}");
+        }
+        out.push('\n');
+        chapter(page(*code), &mut out);
+    }
+    out
+}
+
+/// A page as a part of a larger document: its headings two levels further down, and what is wrong marked
+/// as such, so that nobody takes it for an example to follow.
+fn chapter(page: &str, out: &mut String) {
+    let (mut fenced, mut wrong) = (false, false);
+    for line in page.lines() {
+        let fence = line.starts_with("```");
+        match line {
+            _ if fence && !fenced && wrong => out.push_str(&format!("{line} wrong")),
+            _ if !fenced && line.starts_with('#') => {
+                wrong = line == "## Wrong";
+                out.push_str("##");
+                out.push_str(line);
+            }
+            _ => out.push_str(line),
+        }
+        out.push('\n');
+        fenced ^= fence;
+    }
+}
+
+/// The first sentence of a page: what the code means.
+pub fn summary(code: Code) -> String {
+    let paragraph = page(code).lines().skip(1).skip_while(|line| line.trim().is_empty());
+    let text = paragraph.take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
+    text.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned()
+}
 
 /// The page of a code, in Markdown: what it means, why it is a mistake, a wrong and a right example.
 pub fn page(code: Code) -> &'static str {
@@ -80,6 +144,8 @@ mod tests {
             assert!(text.starts_with(&format!("# {code}\n\n")), "{code}: the title");
             let sections: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
             assert_eq!(sections, ["## Why", "## Wrong", "## Right"], "{code}: the sections");
+            let sentence = summary(*code);
+            assert!(sentence.ends_with('.') && !sentence.contains(['\n', '|']), "{code}: {sentence}");
             for section in text.split("\n## ").skip(2) {
                 assert_eq!(section.matches("```").count(), 2, "{code}: one block a section");
             }

@@ -1,73 +1,117 @@
 //! `wf validate`: every mistake of workflow files, in one pass, and nothing run.
 //!
-//! Main function: [`validate`]. Finds the files; checks are `load`'s, rendering is `report`'s.
+//! Main function: [`validate`]. Checks are `load`'s, rendering is `report`'s; which files there are and how
+//! they are mended is told in the files beside.
 
-use std::io;
-use std::path::{Path, PathBuf};
+mod fix;
+mod paths;
 
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use self::fix::{Fixed, fix};
+use self::paths::{Place, find};
 use super::args::{Deny, DiagnosticFormat, ValidateArgs};
-use super::open::{is_workflow, read_file, read_stdin, scope};
+use super::open::{read_file, read_stdin_as, scope};
+use super::pages::{page, summary as meaning};
 use super::{Exit, Streams, Trouble};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::load::load;
 use crate::report::diagnostics::{Checked, Counts, json, short, summary, text};
-use crate::report::look::Paint;
+use crate::report::escape::escape;
+use crate::report::github::github;
+use crate::report::look::{Look, Paint};
+use crate::report::sarif::{Rule, sarif};
 use crate::source::Source;
 use crate::workflow::Origin;
 
 pub fn validate(args: &ValidateArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
-    let mut texts = Vec::new();
-    for path in &args.paths {
-        if path == "-" {
-            texts.push(read_stdin(streams));
-            continue;
-        }
-        let path = Path::new(path);
-        if !path.is_dir() {
-            texts.push(read_file(path));
-            continue;
-        }
-        let mut files = Vec::new();
-        walk(path, &mut files).map_err(|error| {
-            Trouble::unable(format!("cannot read the folder `{}`: {error}", path.display()))
-        })?;
-        files.sort();
-        texts.extend(files.iter().map(|file| read_file(file)));
-    }
-    // `workflows` was not asked for: that it is not there is not a file that cannot be read.
-    if texts.is_empty() || (args.paths == ["workflows"] && !Path::new("workflows").exists()) {
-        let paths = args.paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
-        let message = format!("nothing to validate: there is no .yaml or .yml file in {paths}");
-        return Err(Trouble::usage(message));
-    }
+    let places = find(&args.paths)?;
     let scope = scope(streams);
-    let check = |text: Result<Source, Box<Checked>>| match text {
-        Ok(source) => {
-            let diagnostics = load(&source, &scope, Origin::Person).diagnostics;
-            Checked { source, diagnostics }
+    let check = |source: &Source| load(source, &scope, Origin::Person).diagnostics;
+    let mut checked = Vec::new();
+    let mut unwritten = false;
+    for place in &places {
+        let text = match place {
+            Place::Stdin => read_stdin_as(args.stdin_filename.as_deref().unwrap_or("<stdin>"), streams),
+            Place::File(path) => read_file(path),
+        };
+        let file = match text {
+            Ok(source) => {
+                let diagnostics = check(&source);
+                Checked { source, diagnostics }
+            }
+            Err(refused) => {
+                checked.push(*refused);
+                continue;
+            }
+        };
+        if !args.fix {
+            checked.push(file);
+            continue;
         }
-        Err(checked) => *checked,
-    };
-    let checked = texts.into_iter().map(check).collect::<Vec<_>>();
+        let given = file.source.clone();
+        let fixed = fix(file.source, file.diagnostics, &check);
+        let written = match place {
+            Place::Stdin => {
+                streams.stdout.text(fixed.source.text())?;
+                Ok(())
+            }
+            Place::File(_) if fixed.source.text() == given.text() => Ok(()),
+            Place::File(path) => replace(path, given.text(), fixed.source.text()),
+        };
+        match written {
+            Ok(()) => {
+                tell(&fixed, streams);
+                checked.push(Checked { source: fixed.source, diagnostics: fixed.diagnostics });
+            }
+            Err(error) => {
+                streams.complain(&format!("cannot write `{}`: {error}", given.name()));
+                unwritten = true;
+                let diagnostics = check(&given);
+                checked.push(Checked { source: given, diagnostics });
+            }
+        }
+    }
     let deny = args.deny == Some(Deny::Warnings);
-    print(&checked, args.format, deny, streams)?;
+    let piped = args.fix && places.contains(&Place::Stdin);
+    print(&checked, args.format, deny, piped, streams)?;
     let counts = Counts::of(&checked);
     let invalid = counts.errors > 0 || (deny && counts.warnings > 0);
-    Ok(if invalid { Exit::Invalid } else { Exit::Success })
+    Ok(match (unwritten, invalid) {
+        (true, _) => Exit::Unable,
+        (false, true) => Exit::Invalid,
+        (false, false) => Exit::Success,
+    })
 }
 
-fn print(checked: &[Checked], format: DiagnosticFormat, deny: bool, streams: &mut Streams) -> io::Result<()> {
-    let look = streams.look_out();
-    let all = checked.iter().flat_map(|file| file.diagnostics.iter().map(|it| (&file.source, it)));
-    match format {
-        DiagnosticFormat::Json => return streams.stdout.line(&format!("{:#}", json(checked, deny))),
-        DiagnosticFormat::Short => {
-            let lines = all.map(|(source, it)| short(source, it, look) + "\n").collect::<String>();
-            streams.stdout.text(&lines)?;
+/// Prints what was found on stdout, or on stderr where a mended text is on stdout.
+fn print(
+    checked: &[Checked],
+    format: DiagnosticFormat,
+    deny: bool,
+    piped: bool,
+    streams: &mut Streams,
+) -> io::Result<()> {
+    let look = if piped { streams.look_err() } else { streams.look_out() };
+    let lines = |one: &dyn Fn(&Source, &Diagnostic, Look) -> String| {
+        let all = checked.iter().flat_map(|file| file.diagnostics.iter().map(|it| (&file.source, it)));
+        all.map(|(source, it)| one(source, it, look) + "\n").collect::<String>()
+    };
+    let output = match format {
+        DiagnosticFormat::Text => lines(&text),
+        DiagnosticFormat::Short => lines(&short),
+        DiagnosticFormat::Github => lines(&|source, it, _| github(source, it)),
+        DiagnosticFormat::Json => format!("{:#}\n", json(checked, deny)),
+        DiagnosticFormat::Sarif => {
+            let base = std::env::current_dir().ok();
+            format!("{:#}\n", sarif(checked, &rules(), base.as_deref()))
         }
-        DiagnosticFormat::Text => {
-            let texts = all.map(|(source, it)| text(source, it, look) + "\n").collect::<String>();
-            streams.stdout.text(&texts)?;
-        }
+    };
+    if piped { &mut streams.stderr } else { &mut streams.stdout }.text(&output)?;
+    if matches!(format, DiagnosticFormat::Json | DiagnosticFormat::Sarif) {
+        return Ok(());
     }
     let counts = Counts::of(checked);
     let paint = match (counts.errors, counts.warnings) {
@@ -80,20 +124,43 @@ fn print(checked: &[Checked], format: DiagnosticFormat, deny: bool, streams: &mu
     Ok(())
 }
 
-/// All workflow files below a folder. Hidden folders are left out, and links to folders, which may go
-/// in circles.
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let path = entry.path();
-        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if entry.file_type()?.is_dir() {
-            if !hidden {
-                walk(&path, files)?;
-            }
-        } else if is_workflow(&path) && !path.is_dir() {
-            files.push(path);
-        }
+fn rules() -> Vec<Rule> {
+    let rule = |code: &Code| Rule { code: *code, summary: meaning(*code), page: page(*code) };
+    Code::ALL.iter().map(rule).collect()
+}
+
+/// Says what was mended, and what was not.
+fn tell(fixed: &Fixed, streams: &mut Streams) {
+    let name = escape(fixed.source.name()).into_owned();
+    for done in &fixed.done {
+        streams.remark(&format!("fixed {name}:{}", escape(done)));
     }
-    Ok(())
+    for left in &fixed.left {
+        streams.remark(&format!("not fixed, as other errors would follow: {name}:{}", escape(left)));
+    }
+}
+
+/// Puts a new text in place of a file's, whole or not at all.
+fn replace(path: &Path, old: &str, new: &str) -> io::Result<()> {
+    // A link stays a link: what it leads to is replaced.
+    let path = path.canonicalize()?;
+    // The folder may allow what the file's own permissions do not.
+    OpenOptions::new().write(true).open(&path)?;
+    if fs::read(&path)? != old.as_bytes() {
+        return Err(io::Error::other("it was changed by someone else meanwhile"));
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let beside = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create_new(&beside)?;
+        file.write_all(new.as_bytes())?;
+        file.set_permissions(fs::metadata(&path)?.permissions())?;
+        file.sync_all()?;
+        fs::rename(&beside, &path)
+    };
+    write().inspect_err(|_| {
+        // What was begun is of no use to anyone; that it cannot be taken away changes nothing.
+        let _ = fs::remove_file(&beside);
+    })
 }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::draft::Draft;
 use super::merge;
 use super::node::{Entry, Kind, Node, ScalarValue, Style};
 use super::path::{push_index, push_key};
@@ -18,6 +19,9 @@ pub const MAX_DEPTH: usize = 64;
 
 /// How many values aliases and `<<` may add to a text, beyond ten for each value written.
 const MAX_EXPANSION: usize = 100_000;
+
+/// How many mistakes are reported before the rest is left out, so that no text costs more than its size.
+const MAX_REPORTS: usize = 10_000;
 
 /// A finished value, with what it costs where an alias repeats it.
 #[derive(Clone, Debug)]
@@ -77,24 +81,29 @@ struct Frame {
 /// A tree that is being put together.
 pub struct Builder<'s> {
     pub source: &'s Source,
+    pub draft: &'s Draft,
     pub diagnostics: Vec<Diagnostic>,
     stack: Vec<Frame>,
     anchors: HashMap<usize, Built>,
     pub root: Option<Built>,
     /// How many events the text gave so far.
     pub written: usize,
+    /// Where the last scalar, bracket or alias ended.
+    pub last_end: usize,
     expanded: usize,
 }
 
 impl<'s> Builder<'s> {
-    pub fn new(source: &'s Source, diagnostics: Vec<Diagnostic>) -> Self {
+    pub fn new(source: &'s Source, draft: &'s Draft) -> Self {
         Self {
             source,
-            diagnostics,
+            draft,
+            diagnostics: Vec::new(),
             stack: Vec::new(),
             anchors: HashMap::new(),
             root: None,
             written: 0,
+            last_end: 0,
             expanded: 0,
         }
     }
@@ -204,9 +213,20 @@ impl<'s> Builder<'s> {
             Content::Map { entries, places, merges, pending, .. } => match pending.take() {
                 Some(Pending::Key(key, key_span)) => {
                     places.insert(key.clone(), entries.len());
-                    entries.push(Entry { key, key_span, value: built.node });
+                    let Some(hole) = self.draft.holes.of_key(key_span.start) else {
+                        entries.push(Entry { key, key_span, value: built.node });
+                        return true;
+                    };
+                    let value = reported(hole.span);
+                    entries.push(Entry { key, key_span, value: value.clone() });
+                    if let Some((name, start)) = &hole.swallowed {
+                        swallowed(entries, name, *start, value);
+                    }
                 }
-                Some(Pending::Merge(span)) => merges.push((span, built.node)),
+                Some(Pending::Merge(span)) => {
+                    let hole = self.draft.holes.of_key(span.start);
+                    merges.push((span, hole.map_or(built.node, |hole| reported(hole.span))));
+                }
                 Some(Pending::Dropped) | None => {}
             },
         }
@@ -215,8 +235,17 @@ impl<'s> Builder<'s> {
 
     /// Adds a diagnostic, with the place in the document where the reading stands.
     pub fn report(&mut self, diagnostic: Diagnostic) {
-        let path = self.path();
-        self.diagnostics.push(diagnostic.path(path));
+        if self.diagnostics.len() < MAX_REPORTS {
+            let path = self.path();
+            self.diagnostics.push(diagnostic.path(path));
+        }
+    }
+
+    /// Whether what is read now stands under a key of the file that nothing reads and no alias names.
+    pub fn is_unread(&self) -> bool {
+        let file = self.stack.first().map(|frame| &frame.content);
+        matches!(file, Some(Content::Map { pending: Some(Pending::Key(key, _)), .. }) if key.starts_with("x-"))
+            && self.stack.iter().all(|frame| frame.anchor == 0)
     }
 
     /// A `{` right after the `{` it is the first key of: what was meant is a template.
@@ -239,6 +268,11 @@ impl<'s> Builder<'s> {
         };
         let Some(scalar) = node.as_scalar().filter(|scalar| scalar.value == ScalarValue::String) else {
             *pending = Some(Pending::Dropped);
+            // Its value was taken out, and it is a key only because of what was broken.
+            if self.draft.holes.of_key(node.span.start).is_some() {
+                frame.reported = true;
+                return true;
+            }
             // Inside an unquoted template, and where the key was reported, all is said.
             if !*template && !node.is_reported() {
                 self.report(non_string_key(node));
@@ -256,15 +290,25 @@ impl<'s> Builder<'s> {
             Some(first) => {
                 *pending = Some(Pending::Dropped);
                 let diagnostic = duplicate_key(node.span, &scalar.text, first, is_merge);
-                let mut path = self.path();
-                push_key(&mut path, &scalar.text);
-                self.diagnostics.push(diagnostic.path(path));
+                let key = scalar.text.clone();
+                self.report(diagnostic);
+                if let Some(last) = self.diagnostics.last_mut().filter(|last| last.span == node.span) {
+                    push_key(&mut last.path, &key);
+                }
             }
         }
         true
     }
 
-    fn path(&self) -> String {
+    /// Where the outermost list or mapping in brackets that is open starts.
+    pub fn flow_start(&self) -> Option<usize> {
+        let text = self.source.text();
+        let starts = self.stack.iter().map(|frame| frame.start);
+        starts.into_iter().find(|start| text[*start..].starts_with(['[', '{']))
+    }
+
+    /// The place in the document where the reading stands.
+    pub fn path(&self) -> String {
         let mut path = String::new();
         for frame in &self.stack {
             match &frame.content {
@@ -277,12 +321,21 @@ impl<'s> Builder<'s> {
     }
 }
 
+/// Adds a key that stands inside what was taken out and was perhaps meant to stand beside it. Its place is
+/// empty, by which the reading knows it.
+fn swallowed(entries: &mut Vec<Entry>, name: &str, start: usize, value: Arc<Node>) {
+    if !entries.iter().any(|entry| &*entry.key == name) {
+        entries.push(Entry { key: name.into(), key_span: Span::at(start), value });
+    }
+}
+
 /// A value that was reported.
 pub fn reported(span: Span) -> Arc<Node> {
     Arc::new(Node { span, kind: Kind::Reported })
 }
 
-fn too_deep(span: Span) -> Diagnostic {
+/// The mistake of a nesting beyond the bound.
+pub fn too_deep(span: Span) -> Diagnostic {
     Diagnostic::new(
         Code::TooDeep,
         span,

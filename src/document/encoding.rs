@@ -49,11 +49,32 @@ pub fn source_from_bytes(name: &str, bytes: Vec<u8>) -> Result<Source, Box<(Sour
         let diagnostic = Diagnostic::new(
             Code::InvalidUtf8,
             Span::new(at, at + '\u{fffd}'.len_utf8()),
-            format!("the byte 0x{byte:02X} here is not UTF-8"),
+            match windows_1252(byte) {
+                Some(letter) => {
+                    format!("the byte 0x{byte:02X} here is not UTF-8; in Windows-1252 it is `{letter}`")
+                }
+                None => format!("the byte 0x{byte:02X} here is not UTF-8"),
+            },
         )
-        .help("save the file as UTF-8 in your editor; it was probably written in Latin-1 or Windows-1252");
+        .help("save the file as UTF-8 in your editor; it was probably written in Windows-1252 or Latin-1");
         Box::new((Source::new(name, text), diagnostic))
     })
+}
+
+/// The character that a byte is in Windows-1252, where it is one that people write.
+fn windows_1252(byte: u8) -> Option<char> {
+    match byte {
+        0x80 => Some('€'),
+        0x85 => Some('…'),
+        0x91 => Some('‘'),
+        0x92 => Some('’'),
+        0x93 => Some('“'),
+        0x94 => Some('”'),
+        0x96 => Some('–'),
+        0x97 => Some('—'),
+        0xA1.. => Some(char::from(byte)),
+        _ => None,
+    }
 }
 
 fn other_encoding(bytes: &[u8]) -> Option<&'static str> {

@@ -3,13 +3,18 @@
 //! Knows syntax and the shape of the format; does not know whether names point anywhere.
 
 mod builder;
+mod comments;
+mod draft;
 mod duration;
 mod encoding;
 mod keys;
+mod layout;
 mod lower;
 mod merge;
 pub mod node;
+mod notes;
 mod path;
+mod recovery;
 pub mod reply;
 mod scalar;
 pub mod schema;
@@ -19,12 +24,14 @@ mod yaml;
 
 pub use encoding::{MAX_BYTES, source_from_bytes};
 pub use lower::lower;
-pub use yaml::tree;
+pub use recovery::tree;
 
 pub use types::{
     Document, Field, Gaps, HttpDoc, InputDoc, LimitsDoc, ModelDoc, RetryDoc, Spanned, StepDoc, StepType,
     ToolDoc, ToolKindDoc,
 };
+
+pub use notes::comments;
 
 use crate::diagnostic::{Diagnostic, sort};
 use crate::source::Source;
@@ -36,6 +43,7 @@ pub fn read(source: &Source) -> (Option<Document>, Vec<Diagnostic>) {
     let document = root.map(|root| {
         let (document, more) = lower(&root);
         diagnostics.extend(more);
+        diagnostics.extend(comments::cut_texts(source, &document));
         document
     });
     sort(&mut diagnostics);

@@ -126,6 +126,22 @@ impl Node {
         matches!(self.kind, Kind::Reported)
     }
 
+    /// Whether this is a scalar written in one line, so that something can be put in its place.
+    pub fn is_inline(&self) -> bool {
+        self.as_scalar()
+            .is_some_and(|scalar| scalar.style != Style::Block && !scalar.text.contains(['\n', '\r']))
+    }
+
+    /// Whether this or something in it could not be read.
+    pub fn has_reported(&self) -> bool {
+        match &self.kind {
+            Kind::Reported => true,
+            Kind::Scalar(_) => false,
+            Kind::List(items) => items.iter().any(|item| item.has_reported()),
+            Kind::Map(entries) => entries.iter().any(|entry| entry.value.has_reported()),
+        }
+    }
+
     /// The node a JSON Pointer (RFC 6901) leads to.
     pub fn pointer(&self, pointer: &str) -> Option<&Node> {
         let mut node = self;

@@ -1,8 +1,8 @@
 //! JSON Schemas of the workflow file and of a plan, for editors and for models.
 //!
 //! Main functions: [`workflow`] and [`plan`]. Both are made from the tables of keys that also drive the
-//! reading, so they cannot drift from it. They tell shapes only; one thing is stricter here: a key
-//! whose value is null counts as missing for the reading and is refused by most of the schema.
+//! reading, so they cannot drift from it. They tell shapes only. A key whose value is null counts as
+//! missing.
 
 use serde_json::{Map, Value, json};
 
@@ -117,8 +117,38 @@ fn sentence(what: &str) -> String {
 
 fn described(key: &Key) -> Value {
     let mut schema = shape(key.shape);
+    if !key.required {
+        schema = or_null(schema);
+    }
     schema.insert("description".into(), json!(key.about));
     Value::Object(schema)
+}
+
+/// The schema that takes null as well.
+fn or_null(mut schema: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::Array(words)) = schema.get_mut("enum") {
+        words.push(Value::Null);
+    }
+    let whole = schema.contains_key("anyOf");
+    match schema.get("type").cloned() {
+        Some(Value::Array(types)) if types.contains(&json!("null")) => schema,
+        Some(Value::String(one)) if !whole => {
+            schema.insert("type".into(), json!([one, "null"]));
+            schema
+        }
+        None if schema.is_empty() => schema,
+        _ => match json!({"anyOf": [schema, {"type": "null"}]}) {
+            Value::Object(schema) => schema,
+            other => panic!("bug: a schema that is no object: {other}"),
+        },
+    }
+}
+
+/// The schema of a mapping that has these keys, with values.
+fn has_all(keys: &[&str]) -> Value {
+    let value = |key: &&str| ((*key).to_owned(), json!({"not": {"type": "null"}}));
+    let values: Map<String, Value> = keys.iter().map(value).collect();
+    json!({"type": "object", "required": keys, "properties": values})
 }
 
 fn shape(shape: Shape) -> Map<String, Value> {
@@ -172,18 +202,18 @@ fn shape(shape: Shape) -> Map<String, Value> {
 fn whole(table: &'static Table) -> Value {
     let mut schema = object(table, table.keys.iter());
     if !table.any_of.is_empty() {
-        let any: Vec<Value> = table.any_of.iter().map(|key| json!({"required": [key]})).collect();
+        let any: Vec<Value> = table.any_of.iter().map(|key| has_all(&[key])).collect();
         schema.insert("anyOf".into(), json!(any));
     }
     if !table.not_both.is_empty() {
-        schema.insert("not".into(), json!({"required": table.not_both}));
+        schema.insert("not".into(), has_all(table.not_both));
     }
     Value::Object(schema)
 }
 
 fn tool() -> Value {
     let mut schema = object(&TOOL, TOOL.keys.iter());
-    let kinds: Vec<Value> = TOOL_KINDS.iter().map(|kind| json!({"required": [kind]})).collect();
+    let kinds: Vec<Value> = TOOL_KINDS.iter().map(|kind| has_all(&[kind])).collect();
     schema.insert("oneOf".into(), json!(kinds));
     schema.insert("dependentRequired".into(), json!({"with": ["builtin"]}));
     Value::Object(schema)
@@ -214,7 +244,7 @@ fn step_of(kind: StepType, plan: bool) -> Value {
             }
         }
     }
-    let mut required = vec!["id"];
+    let mut required: Vec<&str> = vec!["id"];
     if !(plan && kind == StepType::ToolCall) {
         required.push("type");
     }
@@ -224,8 +254,9 @@ fn step_of(kind: StepType, plan: bool) -> Value {
         StepType::Aggregate => required.extend(["inputs", "description"]),
     }
     schema.insert("required".into(), json!(required));
+    schema.insert("allOf".into(), json!([has_all(&required)]));
     if kind == StepType::ToolCall {
-        schema.insert("anyOf".into(), json!([{"required": ["description"]}, {"required": ["args"]}]));
+        schema.insert("anyOf".into(), json!([has_all(&["description"]), has_all(&["args"])]));
     }
     Value::Object(schema)
 }

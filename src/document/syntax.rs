@@ -3,33 +3,65 @@
 //! Main function: [`explain`]. The parser says where it stopped and why; the text around that place
 //! says what a person wrote. Knows no key of the workflow format.
 
-use granit_parser::{ErrorKind, ScanError};
+use granit_parser::ErrorKind;
 
-use super::builder::MAX_DEPTH;
+use super::draft::Draft;
+use super::layout::Layout;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Source, Span};
 
-/// The diagnostic of an error of the parser.
-pub fn explain(source: &Source, error: &ScanError) -> Diagnostic {
-    let text = source.text();
-    let at = text.floor_char_boundary(error.marker().byte_offset().unwrap_or(text.len()));
-    let place = Place::new(source, at);
-    if *error.kind() == ErrorKind::RecursionLimitExceeded {
-        return Diagnostic::new(
-            Code::TooDeep,
-            place.character(),
-            format!("lists and mappings are nested more than {MAX_DEPTH} levels deep"),
-        )
-        .help("keep deeply nested data in a file that a tool reads");
-    }
-    if let Some(diagnostic) = tab(source, error.kind(), &place) {
+/// The diagnostic of an error the parser gives at a place; `open` is where the bracket or quote opens
+/// that is open there.
+pub fn explain(
+    source: &Source,
+    draft: &Draft,
+    kind: &ErrorKind,
+    at: usize,
+    open: Option<usize>,
+) -> Diagnostic {
+    // What was mended or taken out before is not to be blamed again.
+    let source = &Source::new(source.name(), draft.flat());
+    let place = Place::new(source, source.text().floor_char_boundary(at.min(source.text().len())));
+    if let Some(diagnostic) = open.and_then(|open| unclosed(source, open, place.at)) {
         return diagnostic;
     }
-    if let Some(diagnostic) = meant(source, error.kind(), &place) {
+    let in_brackets = open.is_some_and(|open| source.text()[open..].starts_with(['[', '{']));
+    if let Some(diagnostic) = tab(source, kind, &place, in_brackets) {
         return diagnostic;
     }
-    let (message, help) = words(error.kind(), &place);
+    if let Some(diagnostic) = meant(source, draft, kind, &place) {
+        return diagnostic;
+    }
+    let (message, help) = words(kind, &place);
     Diagnostic::new(Code::YamlSyntax, place.character(), message).help(help)
+}
+
+/// The character at a place, or the place where it ends a line.
+pub fn character(source: &Source, at: usize) -> Span {
+    let at = source.text().floor_char_boundary(at.min(source.text().len()));
+    Place::new(source, at).character()
+}
+
+/// A bracket or quote that is still open where the item or entry it is in has ended.
+fn unclosed(source: &Source, open: usize, at: usize) -> Option<Diagnostic> {
+    let block = *Layout::new(source.text()).blocks(open).first()?;
+    if at < block.end {
+        return None;
+    }
+    let (what, close) = match source.text()[open..].chars().next()? {
+        '[' => ('[', ']'),
+        '{' => ('{', '}'),
+        quote => (quote, quote),
+    };
+    let what = if what == close { "quote".to_owned() } else { format!("`{what}`") };
+    Some(
+        Diagnostic::new(
+            Code::YamlSyntax,
+            Span::new(open, open + 1),
+            format!("the {what} that opens here is not closed"),
+        )
+        .help(format!("close it with `{close}` at the end of the value")),
+    )
 }
 
 /// An unquoted `{{ … }}`, which YAML reads as a mapping inside a mapping.
@@ -84,7 +116,7 @@ impl<'s> Place<'s> {
     }
 }
 
-fn tab(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnostic> {
+fn tab(source: &Source, kind: &ErrorKind, place: &Place<'_>, in_brackets: bool) -> Option<Diagnostic> {
     let kinds = [
         ErrorKind::TabNotAllowed,
         ErrorKind::TabInBlockIndentation,
@@ -92,6 +124,10 @@ fn tab(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnosti
         ErrorKind::TabInPlainScalar,
         ErrorKind::TabAtBlockScalarStart,
     ];
+    // Between brackets a tab may indent.
+    if in_brackets && !kinds.contains(kind) {
+        return None;
+    }
     let indent_tab = |start: usize, line: &str| {
         let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
         indent.find('\t').map(|at| start + at)
@@ -111,19 +147,33 @@ fn tab(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnosti
             .and_then(|(start, rest)| indent_tab(start, rest.lines().next().unwrap_or_default()))
             .or_else(|| place.line.find('\t').map(|at| place.line_start + at))
     })?;
+    let layout = Layout::new(source.text());
+    let tabs = layout.tabs(at);
+    let width = layout.tab_width(&tabs);
+    let (first, last) = (*tabs.first()?.min(&at), *tabs.last()?);
+    let lines = source.position(last).line - source.position(first).line;
+    let message = match lines {
+        0 => "a tab indents this line, and YAML indents with spaces only".to_owned(),
+        1 => "tabs indent this line and the next, and YAML indents with spaces only".to_owned(),
+        _ => format!("tabs indent this line and the {lines} below it, and YAML indents with spaces only"),
+    };
+    let run = Span::new(first, last + 1);
+    let mut mended = String::new();
+    for (at, character) in source.slice(run).char_indices() {
+        match tabs.contains(&(first + at)) {
+            true => mended.extend(std::iter::repeat_n(' ', width)),
+            false => mended.push(character),
+        }
+    }
     Some(
-        Diagnostic::new(
-            Code::TabIndent,
-            Span::new(at, at + 1),
-            "a tab indents this line, and YAML indents with spaces only",
-        )
-        .help("replace each tab at the start of a line by two spaces")
-        .suggest(Span::new(at, at + 1), "  "),
+        Diagnostic::new(Code::TabIndent, Span::new(first, first + 1), message)
+            .help(format!("replace each tab at the start of a line by {width} spaces"))
+            .suggest(run, mended),
     )
 }
 
 /// The mistakes people make most, told by the text.
-fn meant(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnostic> {
+fn meant(source: &Source, draft: &Draft, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnostic> {
     let structure = matches!(
         kind,
         ErrorKind::MappingValueNotAllowed
@@ -144,7 +194,7 @@ fn meant(source: &Source, kind: &ErrorKind, place: &Place<'_>) -> Option<Diagnos
     }
     let here = Some((place.line_start, place.line));
     for (start, line) in [here, place.above].into_iter().flatten() {
-        if let Some(colon) = glued_colon(line) {
+        if let Some(colon) = glued_colon(line).filter(|colon| !draft.has_space(start + colon + 1)) {
             let at = start + colon;
             return Some(
                 Diagnostic::new(

@@ -1,57 +1,44 @@
 //! From text to a tree with places: YAML 1.2, and with it JSON, over the events of a parser.
 //!
-//! Main function: [`tree`]. Mistakes of the text are gathered on the way: duplicate keys, custom
+//! Main function: [`Builder::read`]. Mistakes of the text are gathered on the way: duplicate keys, custom
 //! tags, undefined aliases and several documents do not end the reading; broken syntax and broken
-//! bounds do. Size, depth and the growth by aliases are bounded, so no text costs more than its size
-//! allows. Knows no key of the workflow format.
+//! bounds do. Depth and the growth by aliases are bounded, so no text costs more than its size allows.
+//! Knows no key of the workflow format.
 
 use std::sync::Arc;
 
-use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Tag, options};
 
-use super::builder::{Builder, Built, Content, MAX_DEPTH, reported};
+use super::builder::{Builder, Built, Content, MAX_DEPTH, reported, too_deep};
 use super::node::{Kind, Node, Scalar, ScalarValue, Style};
 use super::{encoding, scalar, syntax};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::source::{Source, Span};
+use crate::source::Span;
 
-/// Reads a text. `None` where its syntax is broken, where it is too large in some way, or where it
-/// holds no value at all; a diagnostic says which.
-pub fn tree(source: &Source) -> (Option<Arc<Node>>, Vec<Diagnostic>) {
-    if let Some(diagnostic) = encoding::too_large(source.text().len()) {
-        return (None, vec![diagnostic]);
-    }
-    let diagnostics = encoding::control_characters(source);
-    let masked = encoding::mask(source.text());
-    let text = masked.as_deref().unwrap_or(source.text());
-    let mut builder = Builder::new(source, diagnostics);
-    let finished = builder.read(text);
-    let Builder { root, mut diagnostics, .. } = builder;
-    if !finished {
-        return (None, diagnostics);
-    }
-    let root = root.map(|built| built.node);
-    match root {
-        Some(node) if !(node.is_null() && source.slice(node.span).is_empty()) => (Some(node), diagnostics),
-        _ => {
-            if diagnostics.is_empty() {
-                diagnostics.push(
-                    Diagnostic::new(
-                        Code::EmptyFile,
-                        Span::at(0),
-                        "the file holds nothing but white space and comments",
-                    )
-                    .help("write at least `task:` with what is to be done"),
-                );
-            }
-            (None, diagnostics)
-        }
-    }
+/// Longest scalar, in bytes: 1 MiB.
+const MAX_SCALAR: usize = 1024 * 1024;
+
+/// How the reading of a text went.
+pub enum Outcome {
+    /// To the end of the first document.
+    Finished,
+    /// To where a bound was broken, which was reported.
+    Stopped,
+    /// To where its syntax is broken.
+    Broken(Mistake),
+}
+
+/// Broken syntax, in places of the source.
+pub struct Mistake {
+    /// Nothing where it was reported as something else.
+    pub diagnostic: Option<Diagnostic>,
+    /// Where what is broken begins.
+    pub origin: usize,
 }
 
 impl Builder<'_> {
-    /// Reads the first document to its end; false where the reading had to be given up.
-    fn read(&mut self, text: &str) -> bool {
+    /// Reads the first document of a text to its end.
+    pub fn read(&mut self) -> Outcome {
         let options = options! {
             emit_unresolved_aliases: true,
             emit_comments: false,
@@ -59,14 +46,11 @@ impl Builder<'_> {
             block_nesting_limit: MAX_DEPTH + 2,
         };
         let mut documents = 0;
-        for next in Parser::new_from_str_with_options(text, options) {
+        let draft = self.draft;
+        for next in Parser::new_from_str_with_options(&draft.text(), options) {
             let (event, place) = match next {
                 Ok(next) => next,
-                Err(error) => {
-                    let diagnostic = syntax::explain(self.source, &error);
-                    self.stop(diagnostic);
-                    return false;
-                }
+                Err(error) => return self.broken(&error),
             };
             let span = self.span(place.byte_range());
             self.written += 1;
@@ -77,15 +61,17 @@ impl Builder<'_> {
                             "a workflow file holds one document; put the other one into a file of its own",
                         ),
                     );
-                    return true;
+                    return Outcome::Finished;
                 }
                 Event::DocumentStart(..) => {
                     documents += 1;
                     true
                 }
                 Event::Scalar(text, style, anchor, tag) => {
+                    self.last_end = span.end;
                     let tag_span = place.tag_span().and_then(|tag| tag.byte_range());
-                    let node = self.scalar(&text, style, tag.as_deref(), span, tag_span);
+                    let unread = anchor == 0 && self.is_unread();
+                    let node = self.scalar(&text, style, tag.as_deref(), span, tag_span, unread);
                     self.finish(Built { node: Arc::new(node), size: 1, depth: 0 }, anchor)
                 }
                 Event::SequenceStart(_, anchor, tag) => {
@@ -100,6 +86,10 @@ impl Builder<'_> {
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.close(span),
                 Event::Alias(id) => self.alias(id, span),
+                // What it names was taken out together with what is broken.
+                Event::UnresolvedAlias(name) if self.is_lost(&name) => {
+                    self.finish(Built { node: reported(span), size: 1, depth: 0 }, 0)
+                }
                 Event::UnresolvedAlias(name) => {
                     self.report(
                         Diagnostic::new(Code::YamlSyntax, span, format!("`*{name}` names no anchor above it"))
@@ -110,31 +100,73 @@ impl Builder<'_> {
                 _ => true,
             };
             if !go_on {
-                return false;
+                return Outcome::Stopped;
             }
         }
-        true
+        Outcome::Finished
     }
 
-    /// Reports the mistake that ends the reading, unless it follows from one that was reported.
-    fn stop(&mut self, diagnostic: Diagnostic) {
+    /// The mistake that ends the reading, unless it follows from one that was reported.
+    fn broken(&mut self, error: &ScanError) -> Outcome {
+        let at = self.draft.source_place(error.marker().byte_offset().unwrap_or(usize::MAX));
+        if *error.kind() == ErrorKind::RecursionLimitExceeded {
+            self.report(too_deep(syntax::character(self.source, at)));
+            return Outcome::Stopped;
+        }
+        let open = self.open_place(error.kind(), at);
+        let diagnostic = syntax::explain(self.source, self.draft, error.kind(), at, open).path(self.path());
+        let start = diagnostic.span.start;
+        let origin = open.map_or(start, |open| open.min(start));
         // A character that may not be there was reported as just that.
         if self.source.slice(diagnostic.span).starts_with(encoding::is_forbidden) {
-            return;
+            return Outcome::Broken(Mistake { diagnostic: None, origin });
         }
         let line = |at: usize| self.source.position(at).line;
-        match self.diagnostics.last_mut() {
+        let diagnostic = match self.diagnostics.pop() {
             // The text behind an unquoted template, or behind a star that was taken for an alias.
-            Some(last)
-                if last.code == Code::YamlSyntax && line(last.span.start) == line(diagnostic.span.start) =>
-            {
-                if last.span.start == diagnostic.span.start {
-                    let path = std::mem::take(&mut last.path);
-                    *last = diagnostic.path(path);
-                }
+            Some(last) if last.code == Code::YamlSyntax && line(last.span.start) == line(start) => {
+                if last.span.start == start { diagnostic.path(last.path) } else { last }
             }
-            _ => self.report(diagnostic),
-        }
+            _ => diagnostic,
+        };
+        Outcome::Broken(Mistake { diagnostic: Some(diagnostic), origin })
+    }
+
+    /// Where the bracket or quote opens that is open at a place, if one is.
+    fn open_place(&self, kind: &ErrorKind, at: usize) -> Option<usize> {
+        let text = self.draft.flat();
+        let quoted = matches!(
+            kind,
+            ErrorKind::UnclosedQuotedScalar
+                | ErrorKind::InvalidQuotedScalarIndent
+                | ErrorKind::InvalidIndentation
+                | ErrorKind::DocumentIndicatorInQuotedScalar
+                | ErrorKind::InvalidTrailingSingleQuotedScalar
+                | ErrorKind::InvalidTrailingDoubleQuotedScalar
+        );
+        // The parser reads ahead: what is open may not have been told yet.
+        let bracketed = matches!(
+            kind,
+            ErrorKind::BlockEntryInFlowCollection
+                | ErrorKind::ExpectedFlowMappingSeparator
+                | ErrorKind::ExpectedFlowSequenceSeparator
+                | ErrorKind::InvalidColonPlacement
+                | ErrorKind::InvalidFlowScalarIndent
+        );
+        self.flow_start().or_else(|| {
+            let from = self.last_end.min(at);
+            let opening: &[char] = match (quoted, bracketed) {
+                (true, _) => &['"', '\''],
+                (_, true) => &['[', '{'],
+                _ => return None,
+            };
+            Some(from + text.get(from..at)?.find(opening)?)
+        })
+    }
+
+    fn is_lost(&self, name: &str) -> bool {
+        let anchor = format!("&{name}");
+        self.draft.holes.spans().any(|span| self.source.slice(span).contains(&anchor))
     }
 
     fn scalar(
@@ -144,7 +176,20 @@ impl Builder<'_> {
         tag: Option<&Tag>,
         span: Span,
         tag_span: Option<std::ops::Range<usize>>,
+        unread: bool,
     ) -> Node {
+        if let Some(span) = self.draft.holes.of_mark(span.start) {
+            return Node { span, kind: Kind::Reported };
+        }
+        if text.len() > MAX_SCALAR {
+            let message =
+                format!("this value has {} bytes, more than the {MAX_SCALAR} one may have", text.len());
+            self.report(
+                Diagnostic::new(Code::FileTooLarge, Span::at(span.start), message)
+                    .help("keep data in files that a tool reads; a workflow file holds the steps"),
+            );
+            return Node { span, kind: Kind::Reported };
+        }
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted => Style::SingleQuoted,
@@ -181,6 +226,11 @@ impl Builder<'_> {
                 let text = if value == ScalarValue::Null && span.start == span.end { "" } else { text };
                 Node { span, kind: Kind::Scalar(Scalar { text: text.into(), style, value }) }
             }
+            // Nothing reads it, so nothing is lost.
+            Err(_) if unread => Node {
+                span,
+                kind: Kind::Scalar(Scalar { text: text.into(), style, value: ScalarValue::String }),
+            },
             Err(unfit) => {
                 self.report(
                     Diagnostic::new(Code::InvalidValue, span, format!("`{text}` {unfit}"))
@@ -222,7 +272,8 @@ impl Builder<'_> {
     fn span(&self, range: Option<std::ops::Range<usize>>) -> Span {
         let range = range.unwrap_or_default();
         let text = self.source.text();
-        let start = text.floor_char_boundary(range.start);
-        Span::new(start, text.floor_char_boundary(range.end).max(start))
+        let place = |at: usize| text.floor_char_boundary(self.draft.source_place(at));
+        let start = place(range.start);
+        Span::new(start, place(range.end).max(start))
     }
 }

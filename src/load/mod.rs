@@ -7,6 +7,7 @@
 mod arguments;
 mod effect;
 mod graph;
+mod ignore;
 mod inputs;
 mod lower;
 mod models;
@@ -67,6 +68,8 @@ pub struct Loaded {
     pub workflow: Option<Workflow>,
     /// Sorted by place.
     pub diagnostics: Vec<Diagnostic>,
+    /// Warnings that a comment in the text silences.
+    pub silenced: Vec<Diagnostic>,
     /// Honest repairs made to a model's text, each in a short phrase.
     pub repairs: Vec<String>,
 }
@@ -86,6 +89,7 @@ pub fn load(source: &Source, scope: &Scope, origin: Origin) -> Loaded {
     }
     loaded.diagnostics.append(&mut diagnostics);
     sort(&mut loaded.diagnostics);
+    loaded.silenced = ignore::silence(source, &mut loaded.diagnostics);
     loaded
 }
 
@@ -161,7 +165,7 @@ fn check_read(source: &Source, document: &Document, scope: &Scope, origin: Origi
     let whole = ordered && is_whole(document) && !diagnostics.iter().any(Diagnostic::is_error);
     let checked = Checked { task, system, inputs: checked_inputs, tools: tools.declared, plan };
     let workflow = whole.then(|| lower::lower(source, document, origin, checked));
-    Loaded { workflow, diagnostics, repairs }
+    Loaded { workflow, diagnostics, silenced: Vec::new(), repairs }
 }
 
 /// Whether nothing that a workflow cannot be without was reported by the reader.

@@ -3,7 +3,7 @@
 //! Main type: [`Provider`], a row of the table the scope brings. Asks none of them.
 
 use super::Scope;
-use super::names::did_you_mean;
+use super::names::{did_you_mean, written};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::document::Document;
 use crate::id::ModelName;
@@ -42,7 +42,15 @@ pub(super) fn check_model(document: &Document, scope: &Scope, found: &mut Vec<Di
         let message = format!("there is no provider named `{}`", parsed.provider());
         let help = did_you_mean(parsed.provider(), &names, "providers")
             .map(|help| format!("{help} (a model is written `provider/model`)"));
-        found.push(report(Code::UnknownProvider, message, help));
+        let mut one = report(Code::UnknownProvider, message, help);
+        let serves = home(fixed).filter(|home| names.contains(home) && !templated);
+        if let Some(home) = serves.filter(|_| !fixed.contains('/')) {
+            let whole = format!("{home}/{fixed}");
+            one.message = format!("`{fixed}` names no provider");
+            one.help = Some(format!("did you mean `{whole}`? a model is written `provider/model`"));
+            one = one.suggest(name.span, written(&whole));
+        }
+        found.push(one);
         return;
     };
     if provider.models && parsed.model().is_empty() && !templated {
@@ -61,5 +69,22 @@ pub(super) fn check_model(document: &Document, scope: &Scope, found: &mut Vec<Di
         let mut one = report(Code::MissingCredential, message, Some(format!("set `{key}` before a run")));
         one.severity = Severity::Warning;
         found.push(one);
+    }
+}
+
+/// The provider that is meant by a model's name alone, as far as names tell.
+fn home(model: &str) -> Option<&'static str> {
+    let name = model.to_ascii_lowercase();
+    let starts = |names: &[&str]| names.iter().any(|start| name.starts_with(start));
+    // `o3`, `o4-mini`
+    let reasons = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if starts(&["gpt-", "chatgpt-"]) || reasons {
+        Some("openai")
+    } else if starts(&["claude-"]) {
+        Some("anthropic")
+    } else if name.contains(':') || starts(&["llama", "mistral", "qwen", "gemma", "phi", "deepseek"]) {
+        Some("ollama")
+    } else {
+        None
     }
 }

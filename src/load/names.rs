@@ -71,7 +71,7 @@ pub(super) fn did_you_mean(name: &str, known: &[&str], what: &str) -> Option<Str
 pub(super) fn written(name: &str) -> String {
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/'))
         && !words.contains(&name.to_ascii_lowercase().as_str());
     if plain { name.to_owned() } else { serde_json::Value::from(name).to_string() }
 }

@@ -59,6 +59,10 @@ impl Steps<'_, '_> {
     }
 
     fn texts_of(&mut self, step: &StepDoc, trail: &Trail<'_>, parts: &mut Parts, named: &mut Vec<Named>) {
+        if let Some(id) = step.id.spanned() {
+            let text = Spanned { value: id.value.as_str().to_owned(), span: id.span };
+            self.texts.plain(&text, &trail.key("id"), "the id of a step is no template");
+        }
         if let Some(text) = step.description.spanned() {
             let trail = trail.key("description");
             parts.description = self.texts.template(&text.value, text.span, &trail, Readable::STEP);
@@ -103,6 +107,10 @@ impl Steps<'_, '_> {
         let Some(name) = step.tool.spanned() else { return false };
         let Some(tool) = self.tools.get(&name.value) else {
             if self.tools.incomplete {
+                return false;
+            }
+            let why = "which tool a step calls cannot come from a template";
+            if self.origin == Origin::Person && self.texts.plain(name, &trail.key("tool"), why) {
                 return false;
             }
             let message = format!("no tool named `{}`", name.value);

@@ -145,15 +145,17 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// A string in which no template may be.
-    pub fn plain(&mut self, text: &Spanned<String>, trail: &Trail<'_>, why: &str) {
+    /// A string in which no template may be; whether there is one, which is reported.
+    pub fn plain(&mut self, text: &Spanned<String>, trail: &Trail<'_>, why: &str) -> bool {
         if let Ok(template) = Template::parse(&text.value)
             && let Some(read) = template.reads().first()
         {
             let place = self.place(&text.value, text.span, &read.range);
             let help = "`{% raw %}` … `{% endraw %}` writes braces that are no template";
             self.refuse(Code::TemplateNotAllowed, place, trail, why.to_owned(), Some(help.to_owned()));
+            return true;
         }
+        false
     }
 
     /// The url of a tool: scheme and host stand as they are.

@@ -298,6 +298,7 @@ impl Declaration<'_, '_, '_> {
         let pairs =
             |texts: &mut Texts<'_>, pairs: &[(Spanned<String>, Spanned<String>)], trail: &Trail<'_>| {
                 for (key, value) in pairs {
+                    texts.plain(key, trail, "the names of headers and parameters are no templates");
                     texts.template(&value.value, value.span, &trail.key(&key.value), may);
                 }
                 pairs.iter().map(|(key, value)| (key.value.clone(), value.value.clone())).collect()

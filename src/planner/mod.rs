@@ -100,7 +100,7 @@ pub async fn plan(model: &dyn Model, goal: &Goal, sink: &dyn Sink) -> Result<Pla
             (Err(error), _) => return Err(error),
         };
         let source = Source::new("<reply>", reply.text.as_str());
-        let Loaded { workflow, mut diagnostics, repairs } = load(&source, &scope, Origin::Model);
+        let Loaded { workflow, mut diagnostics, repairs, .. } = load(&source, &scope, Origin::Model);
         note_how_it_ended(&reply, &mut diagnostics);
         let plan = workflow.and_then(|workflow| workflow.plan);
         let hardcoded = diagnostics.iter().any(|diagnostic| diagnostic.code == Code::HardcodedValue);

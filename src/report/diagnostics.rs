@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::list::plural;
 use super::look::{Look, Paint};
+use super::schema::VERSION;
 use super::snippet::Snippet;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::{Position, Source, Span};
@@ -68,7 +69,7 @@ pub fn json(checked: &[Checked], deny_warnings: bool) -> serde_json::Value {
     let invalid = counts.errors > 0 || (deny_warnings && counts.warnings > 0);
     let all = checked.iter().flat_map(|file| file.diagnostics.iter().map(|it| json_one(&file.source, it)));
     serde_json::json!({
-        "version": 1,
+        "version": VERSION,
         "result": if invalid { "invalid" } else { "valid" },
         "diagnostics": all.collect::<Vec<_>>(),
         "counts": counts,
@@ -225,9 +226,11 @@ impl Shown<'_> {
     fn label(&self) -> Option<String> {
         let suggestion = self.diagnostic.suggestion.as_ref()?;
         let replacement = &suggestion.replacement;
-        let told = self.diagnostic.help.as_ref().is_some_and(|help| help.contains(replacement.as_str()));
+        // The advice names what is meant, the mend may have quotes around it.
+        let name = replacement.trim_matches(['"', '\'']);
+        let told = self.diagnostic.help.as_ref().is_some_and(|help| help.contains(name));
         let fits =
-            !replacement.is_empty() && !replacement.contains('\n') && replacement.chars().count() <= 60;
+            !name.trim().is_empty() && !replacement.contains('\n') && replacement.chars().count() <= 60;
         (fits && !told && suggestion.span == self.diagnostic.span)
             .then(|| format!("did you mean `{}`?", self.look.shown(replacement)))
     }

@@ -7,10 +7,13 @@
 pub mod diagnostics;
 pub mod escape;
 mod events;
+pub mod github;
 pub mod list;
 pub mod live;
 pub mod look;
 mod plain;
+pub mod sarif;
+pub mod schema;
 mod snippet;
 pub mod value;
 

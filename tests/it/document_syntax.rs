@@ -185,11 +185,24 @@ fn bombs_are_refused_at_once() {
         (chain, Code::TooDeep),
         (aliases, Code::AliasLimit),
         ("x".repeat(document::MAX_BYTES + 1), Code::FileTooLarge),
+        ("? ".repeat(100_000), Code::TooDeep),
+        ("&a ".repeat(100_000), Code::YamlSyntax),
+        ("]".repeat(100_000), Code::YamlSyntax),
+        ("\"".repeat(99_999), Code::YamlSyntax),
+        (format!("a: [{}", "x, ".repeat(50_000)), Code::YamlSyntax),
     ] {
-        let (value, diagnostics) = tree(&text);
+        let (_, diagnostics) = tree(&text);
         let codes: Vec<Code> = diagnostics.iter().map(|one| one.code).collect();
-        assert_eq!((value, codes), (None, vec![code]), "{}", &text[..20]);
+        assert_eq!(codes, [code], "{}", &text[..20]);
     }
+    let (_, found) = tree(&format!("a: \"{}\"\nb: 1\nb: 2\n", "x".repeat(2_000_000)));
+    let codes: Vec<Code> = found.iter().map(|one| one.code).collect();
+    assert_eq!(codes, [Code::FileTooLarge, Code::DuplicateKey]);
+    for many in [": \n".repeat(50_000), "a: 1\n".repeat(50_000), "a: *b\n".repeat(50_000)] {
+        assert_eq!(tree(&many).1.len(), 10_000);
+    }
+    let unknown: String = (0..20_000).fold(String::new(), |text, key| text + &format!("k{key}: 1\n"));
+    assert_eq!(document::read(&Source::new("t", unknown)).1.len(), 100);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 

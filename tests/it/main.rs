@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
 mod cli;
+mod diagnostics;
 mod document;
+mod document_recovery;
 mod document_shape;
 mod document_syntax;
 mod engine;

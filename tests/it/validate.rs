@@ -32,11 +32,6 @@ const NOT_IN_FILES: [Code; 12] = [
     Code::HardcodedValue,
 ];
 
-/// Codes whose checks are not there yet. Their files and pages are, and whoever builds a check takes its
-/// code off this list: until then the tests hold that nothing at all is said.
-const NOT_CHECKED_YET: [Code; 5] =
-    [Code::MayBeCancelled, Code::UnreadResult, Code::UnusedTool, Code::UnusedInput, Code::UnusedIgnore];
-
 fn scope() -> Scope {
     let provider =
         |name: &str| Provider { name: name.to_owned(), models: name != "offline", key: None, server: None };
@@ -121,8 +116,7 @@ fn bad_files_give_the_diagnostics_worked_out_by_hand() {
         let name = name(&path);
         let (source, loaded) = load_bytes(&name, fs::read(&path).unwrap());
         let expected = fs::read_to_string(path.with_extension("expect")).unwrap();
-        let checked = |line: &&str| !NOT_CHECKED_YET.iter().any(|code| line.ends_with(&format!(" {code}")));
-        let mut expected: Vec<&str> = expected.lines().filter(checked).collect();
+        let mut expected: Vec<&str> = expected.lines().collect();
         // Exact places first, so that a line with a column is not taken by one that leaves it open.
         expected.sort_by_key(|line| !line.split(' ').next().is_some_and(|place| place.contains(':')));
         let mut found: Vec<(String, String)> = Vec::new();
@@ -141,8 +135,7 @@ fn bad_files_give_the_diagnostics_worked_out_by_hand() {
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     for code in Code::ALL {
-        let never = NOT_IN_FILES.contains(code) || NOT_CHECKED_YET.contains(code);
-        assert!(used.contains(code) != never, "tests/data/err and {code}");
+        assert!(used.contains(code) != NOT_IN_FILES.contains(code), "tests/data/err and {code}");
     }
 }
 
@@ -200,7 +193,7 @@ fn pages_of_codes_are_wrong_and_right_as_they_say() {
             };
             let codes: BTreeSet<Code> = loaded.diagnostics.iter().map(|found| found.code).collect();
             let expected = match block.heading.as_str() {
-                "Wrong" if !NOT_CHECKED_YET.contains(code) => BTreeSet::from([*code]),
+                "Wrong" => BTreeSet::from([*code]),
                 _ => BTreeSet::new(),
             };
             if codes != expected {

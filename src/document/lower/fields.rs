@@ -7,11 +7,14 @@ use std::sync::Arc;
 
 use super::Lowering;
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::document::keys::{Key, Table};
-use crate::document::node::{Entry, Node};
+use crate::document::keys::Table;
+use crate::document::node::{Entry, Node, Style};
 use crate::document::path::Path;
 use crate::document::types::{Field, Spanned};
 use crate::source::Span;
+
+/// How many unknown keys of one mapping are reported one by one.
+const MAX_UNKNOWN: usize = 100;
 
 /// A mapping that is being read.
 pub(super) struct Fields<'a> {
@@ -53,11 +56,19 @@ impl Lowering {
             self.wrong_type(node, path, &format!("{} is a mapping of keys", table.what), None);
             return None;
         };
+        // A key with an empty place stands in what could not be read, and may belong elsewhere.
+        let unknown = |entry: &&Entry| {
+            table.key(&entry.key).is_none() && !extra(&entry.key) && entry.key_span.end > entry.key_span.start
+        };
+        let mut absent: Vec<&'static str> = table.keys.iter().map(|key| key.name).collect();
+        absent.retain(|name| !entries.iter().any(|entry| &*entry.key == *name));
         let mut meant = Vec::new();
-        for entry in entries {
-            if table.key(&entry.key).is_none() && !extra(&entry.key) {
-                meant.extend(self.unknown_key(entry, entries, path, table));
-            }
+        for entry in entries.iter().filter(unknown).take(MAX_UNKNOWN) {
+            meant.extend(self.unknown_key(entry, &absent, path, table));
+        }
+        let left = entries.iter().filter(unknown).skip(MAX_UNKNOWN).count();
+        if let (Some(last), true) = (self.diagnostics.last_mut(), left > 0) {
+            last.message.push_str(&format!(", nor {left} more that follow"));
         }
         Some(Fields { node, entries, path, table, meant })
     }
@@ -65,7 +76,7 @@ impl Lowering {
     fn unknown_key(
         &mut self,
         entry: &Entry,
-        entries: &[Entry],
+        absent: &[&'static str],
         path: &Path<'_>,
         table: &'static Table,
     ) -> Option<&'static str> {
@@ -79,8 +90,7 @@ impl Lowering {
             self.diagnostics.push(diagnostic.help("this version does not have that key yet"));
             return None;
         }
-        let absent = |key: &&Key| !entries.iter().any(|entry| &*entry.key == key.name);
-        let near = nearest(&entry.key, table.keys.iter().filter(absent).map(|key| key.name));
+        let near = nearest(&entry.key, absent.iter().copied());
         let known: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
         let known = format!("known keys: {}", known.join(", "));
         self.diagnostics.push(match near {
@@ -94,7 +104,7 @@ impl Lowering {
             }
             None => diagnostic.help(known),
         });
-        near.and_then(|near| table.key(near)).map(|key| key.name)
+        absent.iter().copied().find(|name| Some(*name) == near)
     }
 
     /// Reads the value of a key. `read` gives `None` where it reported something.
@@ -158,6 +168,13 @@ impl Lowering {
                     && key.chars().all(|c| c.is_alphanumeric() || c == '_')
             })
         });
+        if let Some(text) = glued
+            && node.as_scalar().is_some_and(|scalar| scalar.style == Style::Plain)
+            && help.is_none()
+        {
+            let colon = node.span.start + text.find(':').unwrap_or(0);
+            diagnostic = diagnostic.suggest(Span::new(colon, colon + 1), ": ");
+        }
         diagnostic.help = match (help, glued) {
             (None, Some(text)) => {
                 Some(format!("a key needs a space behind its colon: `{}`", text.replacen(':', ": ", 1)))

@@ -41,7 +41,7 @@ impl Lowering {
         let Some(fields) = self.fields(root, &Path::Root, &FILE, |key| key.starts_with("x-")) else {
             return document;
         };
-        document.name = self.field(&fields, "name", Self::text);
+        document.name = self.field(&fields, "name", Self::line);
         document.description = self.field(&fields, "description", Self::text);
         document.task = self.field(&fields, "task", Self::text);
         document.system = self.field(&fields, "system", Self::text);
@@ -95,8 +95,9 @@ impl Lowering {
     }
 
     fn model(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<ModelDoc> {
-        if let Some(name) = node.as_str() {
-            let name = Spanned { value: name.to_owned(), span: node.span };
+        if node.as_str().is_some() {
+            let name = self.line(node, path)?;
+            let name = Spanned { value: name, span: node.span };
             return Some(ModelDoc {
                 name: Field::Present { key: node.span, value: name },
                 ..ModelDoc::default()
@@ -109,8 +110,8 @@ impl Lowering {
         }
         let fields = self.fields(node, path, &MODEL, |_| false)?;
         let mut model = ModelDoc {
-            name: self.field(&fields, "name", Self::text),
-            base_url: self.field(&fields, "base_url", Self::text),
+            name: self.field(&fields, "name", Self::line),
+            base_url: self.field(&fields, "base_url", Self::line),
             temperature: self.field(&fields, "temperature", |this, node, path| this.number(node, path, 0.0)),
             max_tokens: self.count(&fields, "max_tokens"),
             seed: self.field(&fields, "seed", |this, node, path| this.integer(node, path, i64::MIN)),
@@ -194,7 +195,7 @@ impl Lowering {
         let mut schema = Vec::with_capacity(keywords.len());
         for keyword in keywords {
             match &*keyword.key {
-                "default" if keyword.value.is_reported() => input.default = Field::Reported,
+                "default" if keyword.value.has_reported() => input.default = Field::Reported,
                 // Null is a value here: an input may have it by default.
                 "default" => input.default = present(keyword, keyword.value.clone()),
                 "description" => {
@@ -206,7 +207,8 @@ impl Lowering {
         }
         if !schema.is_empty() {
             let node = Arc::new(Node { span: node.span, kind: Kind::Map(schema) });
-            input.schema = present(entry, node);
+            let whole = !node.has_reported();
+            input.schema = if whole { present(entry, node) } else { Field::Reported };
         }
         input
     }

@@ -5,6 +5,7 @@
 
 mod fields;
 mod file;
+mod numbers;
 mod step;
 mod tool;
 mod values;

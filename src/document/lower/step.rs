@@ -50,10 +50,10 @@ impl Lowering {
             when: self.field(&fields, "when", Self::text),
             retry: self.field(&fields, "retry", Self::retry),
             timeout: self.field(&fields, "timeout", Self::time_limit),
-            tool: self.field(&fields, "tool", Self::text),
+            tool: self.field(&fields, "tool", Self::line),
             args: self.field(&fields, "args", Self::object),
             inputs: self.field(&fields, "inputs", Self::step_inputs),
-            output_schema: self.field(&fields, "output_schema", Self::object),
+            output_schema: self.field(&fields, "output_schema", Self::whole_object),
         };
         if let Some(kind) = step.kind.get().copied() {
             self.keys_of_type(&fields, &mut step, kind);

@@ -65,8 +65,8 @@ impl Lowering {
             name,
             span: entry.value.span,
             description: self.field(&fields, "description", Self::text),
-            parameters: self.field(&fields, "parameters", Self::object),
-            returns: self.field(&fields, "returns", Self::object),
+            parameters: self.field(&fields, "parameters", Self::whole_object),
+            returns: self.field(&fields, "returns", Self::whole_object),
             effect: self
                 .field(&fields, "effect", |this, node, path| this.word(node, path, "effect", EFFECTS)),
             output: self.field(&fields, "output", |this, node, path| {
@@ -78,7 +78,7 @@ impl Lowering {
     }
 
     fn tool_kind(&mut self, fields: &Fields<'_>) -> Field<ToolKindDoc> {
-        let with = self.field(fields, "with", Self::object);
+        let with = self.field(fields, "with", Self::whole_object);
         let present: Vec<&Entry> = fields
             .entries
             .iter()
@@ -104,7 +104,7 @@ impl Lowering {
         let command = self.field(fields, "command", Self::command);
         let http = self.field(fields, "http", Self::http);
         let builtin = self.field(fields, "builtin", |this, node, path| {
-            let value = this.text(node, path)?;
+            let value = this.line(node, path)?;
             Some(ToolKindDoc::Builtin { name: Spanned { value, span: node.span }, with: Field::Missing })
         });
         if let (Some(entry), Field::Missing, false) = (fields.entry("with"), &builtin, present.is_empty()) {
@@ -148,8 +148,8 @@ impl Lowering {
 
     fn sql(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<ToolKindDoc> {
         let fields = self.fields(node, path, &SQL, |_| false)?;
-        let mut database = self.field(&fields, "database", Self::text);
-        let init = self.field(&fields, "init", Self::text);
+        let mut database = self.field(&fields, "database", Self::line);
+        let init = self.field(&fields, "init", Self::line);
         let mut query = self.field(&fields, "query", Self::text);
         if init.is_missing() {
             self.require(
@@ -184,11 +184,12 @@ impl Lowering {
         let fields = self.fields(node, path, &HTTP, |_| false)?;
         let method =
             self.field(&fields, "method", |this, node, path| this.word(node, path, "HTTP method", METHODS));
-        let mut url = self.field(&fields, "url", Self::text);
+        let mut url = self.field(&fields, "url", Self::line);
         self.require(&fields, "url", &mut url, "write the address: `url: \"https://example.com/api\"`");
         let headers = self.field(&fields, "headers", Self::text_map);
         let query = self.field(&fields, "query", Self::text_map);
-        let mut json = self.field(&fields, "json", |_, node, _| Some(node.clone()));
+        let mut json =
+            self.field(&fields, "json", |_, node, _| Some(node.clone()).filter(|node| !node.has_reported()));
         let mut body = self.field(&fields, "body", Self::text);
         if let (Some(first), Some(second)) = (fields.entry("json"), fields.entry("body")) {
             let (first, second) =

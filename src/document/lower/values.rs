@@ -30,6 +30,28 @@ impl Lowering {
         None
     }
 
+    /// A string that has to stand in one line: a name, an address.
+    pub(super) fn line(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<String> {
+        if self.ends_a_line(node, path) {
+            return None;
+        }
+        self.text(node, path)
+    }
+
+    /// Reports a text behind `|` or `>`, which keep the line end, where there may be none.
+    fn ends_a_line(&mut self, node: &Node, path: &Path<'_>) -> bool {
+        let block = |scalar: &&Scalar| scalar.style == Style::Block && scalar.text.ends_with('\n');
+        let Some(scalar) = node.as_scalar().filter(block) else { return false };
+        let text = scalar.text.trim_end();
+        let help = match text.contains('\n') {
+            true => "write it in one line, right behind the colon".to_owned(),
+            false => format!("write it right behind the colon: `{text}`"),
+        };
+        let message = "`|` and `>` keep the line end behind the text, and this has to be one line".to_owned();
+        self.invalid(Code::InvalidValue, node, path, message, help);
+        true
+    }
+
     fn quote_it(&mut self, node: &Node, scalar: &Scalar, path: &Path<'_>) {
         let quoted = serde_json::Value::from(&*scalar.text).to_string();
         let mut diagnostic = Diagnostic::new(
@@ -56,7 +78,7 @@ impl Lowering {
     where
         T: Copy,
     {
-        let text = self.text(node, path)?;
+        let text = self.line(node, path)?;
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
             return Some(*value);
         }
@@ -74,63 +96,6 @@ impl Lowering {
         }
         self.diagnostics.push(diagnostic);
         None
-    }
-
-    /// An integer from `least` on.
-    pub(super) fn integer(&mut self, node: &Arc<Node>, path: &Path<'_>, least: i64) -> Option<i64> {
-        let number = match node.as_scalar().map(|scalar| &scalar.value) {
-            Some(ScalarValue::Number(number)) if !number.is_f64() => number,
-            _ => {
-                let help = node.as_str().filter(|text| text.parse::<i64>().is_ok());
-                self.wrong_type(
-                    node,
-                    path,
-                    "an integer belongs here",
-                    help.map(|_| "take the quotes away".to_owned()),
-                );
-                return None;
-            }
-        };
-        match number.as_i64() {
-            Some(value) if value >= least => Some(value),
-            found => {
-                let help = match found {
-                    Some(_) => format!("write {least} or more"),
-                    None => format!("write at most {}", i64::MAX),
-                };
-                let bound = if found.is_some() { "small" } else { "large" };
-                self.invalid(Code::InvalidValue, node, path, format!("{number} is too {bound}"), help);
-                None
-            }
-        }
-    }
-
-    /// A number from `least` on.
-    pub(super) fn number(&mut self, node: &Arc<Node>, path: &Path<'_>, least: f64) -> Option<f64> {
-        let value = match node.as_scalar().map(|scalar| &scalar.value) {
-            Some(ScalarValue::Number(number)) => number.as_f64()?,
-            _ => {
-                let help = node.as_str().filter(|text| text.parse::<f64>().is_ok());
-                self.wrong_type(
-                    node,
-                    path,
-                    "a number belongs here",
-                    help.map(|_| "take the quotes away".to_owned()),
-                );
-                return None;
-            }
-        };
-        if value < least {
-            self.invalid(
-                Code::InvalidValue,
-                node,
-                path,
-                format!("{value} is too small"),
-                format!("write {least} or more"),
-            );
-            return None;
-        }
-        Some(value)
     }
 
     /// A duration.
@@ -219,7 +184,10 @@ impl Lowering {
                                 format!("`{text}` is the integer {value}"),
                             )
                             .path(path.to_string())
-                            .help(format!("write `{value}`, or quote it if the id is the text `\"{text}\"`")),
+                            .help(format!(
+                                "quote it if the text is meant: `\"{text}\"`; else write `{value}`"
+                            ))
+                            .suggest(node.span, format!("\"{text}\"")),
                         );
                     }
                     Some(StepId::integer(value))
@@ -233,6 +201,7 @@ impl Lowering {
             ScalarValue::String if text.trim().is_empty() => {
                 report(self, "an id cannot be empty".to_owned(), "write a number or a name: `1`, `fetch`")
             }
+            ScalarValue::String if self.ends_a_line(node, path) => None,
             ScalarValue::String if text.chars().any(char::is_control) => report(
                 self,
                 "an id cannot hold line ends, tabs or control characters".to_owned(),
@@ -244,11 +213,18 @@ impl Lowering {
                 "say the rest in `description`",
             ),
             ScalarValue::String => Some(StepId::string(text)),
-            _ => report(
-                self,
-                format!("an id is an integer or a string, and `{text}` is {}", node.describe()),
-                "quote it if the text is meant",
-            ),
+            _ => {
+                report(
+                    self,
+                    format!("an id is an integer or a string, and `{text}` is {}", node.describe()),
+                    "quote it if the text is meant",
+                );
+                let quotable = scalar.style == Style::Plain && !text.is_empty();
+                if let Some(last) = self.diagnostics.last_mut().filter(|_| quotable) {
+                    *last = last.clone().suggest(node.span, format!("\"{text}\""));
+                }
+                None
+            }
         }
     }
 
@@ -271,8 +247,19 @@ impl Lowering {
         read: impl Fn(&mut Self, &Arc<Node>, &Path<'_>) -> Option<T>,
     ) -> Option<Vec<Spanned<T>>> {
         let Some(items) = node.as_list() else {
-            let help = node.as_scalar().filter(|scalar| scalar.style == Style::Plain && !node.is_null());
-            self.wrong_type(node, path, expected, help.map(|scalar| format!("write `[{}]`", scalar.text)));
+            let scalar = node.as_scalar().filter(|_| !node.is_null() && node.is_inline());
+            let mend = scalar.and_then(|scalar| match scalar.style {
+                Style::Plain => Some((format!("write `[{}]`", scalar.text), format!("[{}]", scalar.text))),
+                _ if is_list(&scalar.text) => {
+                    Some(("take the quotes away".to_owned(), scalar.text.to_string()))
+                }
+                _ => None,
+            });
+            let (help, mend) = mend.unzip();
+            self.wrong_type(node, path, expected, help);
+            if let (Some(last), Some(mend)) = (self.diagnostics.last_mut(), mend) {
+                *last = last.clone().suggest(node.span, mend);
+            }
             return None;
         };
         let mut values = Vec::with_capacity(items.len());
@@ -293,6 +280,11 @@ impl Lowering {
                 None
             }
         }
+    }
+
+    /// A mapping that is of no use unless it is whole: a JSON Schema, fixed arguments.
+    pub(super) fn whole_object(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<Arc<Node>> {
+        self.object(node, path).filter(|node| !node.has_reported())
     }
 
     /// Names with strings; a number or boolean becomes its JSON text.
@@ -325,4 +317,14 @@ impl Lowering {
         }
         (pairs.len() == entries.len()).then_some(pairs)
     }
+}
+
+/// Whether a text is a list of plain words and numbers in brackets.
+fn is_list(text: &str) -> bool {
+    let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|inner| {
+        inner
+            .chars()
+            .all(|character| character.is_alphanumeric() || matches!(character, ' ' | ',' | '_' | '-'))
+    })
 }
