@@ -18,6 +18,10 @@ use wf::spec::{Effect, Output, ToolKind, ToolSpec};
 use wf::tool::{CallContext, Catalog, Tool, ToolFault, math_specs};
 use wf::workflow::{Origin, ResolvedModel};
 
+// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     divan::main();
 }

@@ -6,6 +6,10 @@ use wf::source::Source;
 use wf::tool::math_specs;
 use wf::workflow::Origin;
 
+// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     divan::main();
 }

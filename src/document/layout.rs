@@ -253,7 +253,7 @@ fn is_void(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "task: x\nsteps:\n- id: 1\n  args:\n    - - a: [1\n\n        # c\n        b\n    - c\n- id: 2\nenv: [\n  A\n]\n";
+    const TEXT: &str = "task: x\nsteps:\n- id: 1\n  args:\n    - - a: [1\n\n        # c\n          b\n    - c\n- id: 2\nenv: [\n  A\n]\n";
 
     fn around(word: &str) -> Vec<&'static str> {
         let blocks = Layout::new(TEXT).blocks(TEXT.find(word).unwrap());
@@ -262,8 +262,8 @@ mod tests {
 
     #[test]
     fn blocks_are_found_by_indentation() {
-        let inner = "a: [1\n\n        # c\n        b";
-        let steps = "steps:\n- id: 1\n  args:\n    - - a: [1\n\n        # c\n        b\n    - c\n- id: 2";
+        let inner = "a: [1\n\n        # c\n          b";
+        let steps = "steps:\n- id: 1\n  args:\n    - - a: [1\n\n        # c\n          b\n    - c\n- id: 2";
         let found = around("[1");
         assert_eq!(found[0], inner);
         assert_eq!(found[1], format!("- {inner}"));

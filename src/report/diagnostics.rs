@@ -235,3 +235,7 @@ impl Shown<'_> {
             .then(|| format!("did you mean `{}`?", self.look.shown(replacement)))
     }
 }
+
+#[cfg(test)]
+#[path = "diagnostics_tests.rs"]
+mod tests;

@@ -318,3 +318,7 @@ fn index(status: Status) -> usize {
         Status::Cancelled => 4,
     }
 }
+
+#[cfg(test)]
+#[path = "list_tests.rs"]
+pub(super) mod tests;

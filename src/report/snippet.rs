@@ -34,7 +34,10 @@ impl Snippet {
     pub fn new(source: &Source, places: &[Span], look: Look, width: usize) -> Self {
         let mut wanted: BTreeMap<usize, Vec<(usize, Span)>> = BTreeMap::new();
         for (at, place) in places.iter().enumerate() {
-            wanted.entry(source.position(place.start).line).or_default().push((at, *place));
+            // A place that someone counted wrong must not end the program: it is moved to a character.
+            let (start, end) = (source.position(place.start), source.position(place.end));
+            let place = Span::new(start.byte, end.byte.max(start.byte));
+            wanted.entry(start.line).or_default().push((at, place));
         }
         let mut this = Self { text: String::new(), lines: Vec::new(), places: vec![(0, 0); places.len()] };
         for (number, spans) in wanted {
