@@ -82,7 +82,11 @@ fn home(model: &str) -> Option<&'static str> {
         Some("openai")
     } else if starts(&["claude-"]) {
         Some("anthropic")
-    } else if name.contains(':') || starts(&["llama", "mistral", "qwen", "gemma", "phi", "deepseek"]) {
+    } else if starts(&["gemini-"]) {
+        Some("gemini")
+    } else if starts(&["grok-"]) {
+        Some("xai")
+    } else if name.contains(':') || starts(&["llama", "qwen", "gemma", "phi"]) {
         Some("ollama")
     } else {
         None
