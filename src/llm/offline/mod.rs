@@ -14,7 +14,7 @@ mod table;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{Call, Choice, Facts, Finish, Model, ModelError, NamedResult, Reply, Request};
+use super::{Call, Choice, Facts, Finish, Model, ModelError, ModelErrorKind, NamedResult, Reply, Request};
 use crate::event::Usage;
 use crate::id::{ModelName, StepId};
 use crate::spec::ToolSpec;
@@ -46,23 +46,22 @@ impl Model for Offline {
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, ModelError> {
-        Ok(answer(request))
+        answer(request).map_err(|sentence| ModelError::new(ModelErrorKind::Unable, sentence))
     }
 }
 
-fn answer(request: &Request) -> Reply {
-    match &request.facts {
-        Facts::Plan { task, tools } => text(arithmetic::plan(task, tools).unwrap_or_else(|reason| {
+/// The answer, or a sentence that says what it cannot do: asking again would not change that.
+fn answer(request: &Request) -> Result<Reply, String> {
+    Ok(match &request.facts {
+        Facts::Plan { task, tools } => text(arithmetic::plan(task, tools).map_err(|reason| {
             format!(
-                "The offline model only plans arithmetic, and this task is not one plain expression ({reason}); \
-                 name a language model with `--model` to plan anything else."
+                "the offline model only plans arithmetic, and this task is not one plain expression ({reason}); \
+                 name a language model with `--model` to plan anything else"
             )
-        })),
+        })?),
         Facts::Arguments { tool, inputs, results } => {
-            match arguments::fill(&tool.parameters, inputs, results) {
-                Ok(filled) => call(tool, &filled, &request.choice),
-                Err(unfilled) => text(cannot_fill(tool, &unfilled)),
-            }
+            let filled = arguments::fill(&tool.parameters, inputs, results);
+            call(tool, &filled.map_err(|unfilled| cannot_fill(tool, &unfilled))?, &request.choice)
         }
         Facts::Text { task, description, results, of } => {
             let chosen: Vec<&NamedResult> = results.iter().filter(|result| is_chosen(result, of)).collect();
@@ -74,18 +73,18 @@ fn answer(request: &Request) -> Reply {
                 (None, None) => text(NOTHING_TO_DIGEST.to_owned()),
                 (Some(format), digest) => match fitting(&format.schema, digest, &chosen) {
                     Some(value) => text(value.to_string()),
-                    None => text(NO_FIT.to_owned()),
+                    None => return Err(NO_FIT.to_owned()),
                 },
             }
         }
-    }
+    })
 }
 
 const NOTHING_TO_DIGEST: &str = "The offline model only writes digests of earlier results, and there is none \
      to write of; name a language model with `--model`.";
 
-const NO_FIT: &str = "The offline model only writes digests of earlier results, and none of them fits the \
-     output schema; name a language model with `--model`.";
+const NO_FIT: &str = "the offline model only writes digests of earlier results, and none of them fits the \
+     output schema; name a language model with `--model`";
 
 fn is_chosen(result: &NamedResult, of: &Option<Vec<StepId>>) -> bool {
     of.as_ref().is_none_or(|ids| ids.contains(&result.step))
@@ -116,8 +115,8 @@ fn cannot_fill(tool: &ToolSpec, unfilled: &Unfilled) -> String {
         }
     };
     format!(
-        "The offline model only takes over values of the same name, and {why}; \
-         give the step `args`, or name a language model with `--model`."
+        "the offline model only takes over values of the same name, and {why}; \
+         give the step `args`, or name a language model with `--model`"
     )
 }
 
@@ -145,10 +144,25 @@ mod tests {
 
     use super::Offline;
     use crate::event::Usage;
-    use crate::llm::{Choice, Facts, Model, NamedResult, Reply, Request, ResponseFormat};
+    use crate::llm::{
+        Choice, Facts, Model, ModelError, ModelErrorKind, NamedResult, Reply, Request, ResponseFormat,
+    };
     use crate::spec::{Effect, Output, ToolKind, ToolSpec};
 
     fn ask(facts: Facts, choice: Choice, format: Option<Value>) -> Reply {
+        let reply = outcome(facts, choice, format).unwrap();
+        assert_eq!(reply.usage, Usage::default());
+        reply
+    }
+
+    /// What it says it cannot do.
+    fn refusal(facts: Facts, choice: Choice, format: Option<Value>) -> String {
+        let error = outcome(facts, choice, format).unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Unable);
+        error.message
+    }
+
+    fn outcome(facts: Facts, choice: Choice, format: Option<Value>) -> Result<Reply, ModelError> {
         let request = Request {
             messages: Vec::new(),
             tools: Vec::new(),
@@ -162,14 +176,9 @@ mod tests {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let model = Offline::new();
-        let reply = runtime.block_on(model.ask(&request)).unwrap();
-        assert_eq!(
-            runtime.block_on(model.ask(&request)).unwrap(),
-            reply,
-            "the same question, the same answer"
-        );
-        assert_eq!(reply.usage, Usage::default());
-        reply
+        let outcome = runtime.block_on(model.ask(&request));
+        assert_eq!(runtime.block_on(model.ask(&request)), outcome, "the same question, the same answer");
+        outcome
     }
 
     fn tool(properties: Value, required: &[&str]) -> ToolSpec {
@@ -186,15 +195,15 @@ mod tests {
     }
 
     fn is_one_sentence(text: &str) -> bool {
-        text.ends_with('.') && !text.contains(". ") && !text.contains('\n') && text.contains("`--model`")
+        !text.contains(". ") && !text.contains('\n') && text.contains("`--model`")
     }
 
     #[test]
     fn what_is_no_arithmetic_is_answered_with_a_sentence_that_is_no_plan() {
         for task in ["write a poem", "solve 2+3 and email it", "{\"steps\": []}", "2 + ", ""] {
             let facts = Facts::Plan { task: task.into(), tools: Vec::new() };
-            let reply = ask(facts, Choice::None, None);
-            assert!(is_one_sentence(&reply.text) && !reply.text.contains('{'), "{task}: {}", reply.text);
+            let said = refusal(facts, Choice::None, None);
+            assert!(is_one_sentence(&said) && !said.contains('{'), "{task}: {said}");
         }
     }
 
@@ -213,9 +222,8 @@ mod tests {
         let reply = ask(facts(json!({"week": "W1"})), Choice::None, None);
         assert_eq!((reply.text.as_str(), reply.calls.len()), (r#"{"week":"W1"}"#, 0));
         for inputs in [json!({}), json!({"week": 3})] {
-            let reply = ask(facts(inputs), Choice::Tool("find".into()), None);
-            assert!(reply.calls.is_empty() && is_one_sentence(&reply.text), "{}", reply.text);
-            assert!(reply.text.contains("`week`") && reply.text.contains("`find`"), "{}", reply.text);
+            let said = refusal(facts(inputs), Choice::Tool("find".into()), None);
+            assert!(is_one_sentence(&said) && said.contains("`week`") && said.contains("`find`"), "{said}");
         }
     }
 
@@ -232,11 +240,13 @@ mod tests {
         ]
     }
 
-    fn digest(of: Option<Vec<i64>>, results: Vec<NamedResult>, format: Option<Value>) -> String {
+    fn facts(of: Option<Vec<i64>>, results: Vec<NamedResult>) -> Facts {
         let of = of.map(|ids| ids.into_iter().map(Into::into).collect());
-        let facts =
-            Facts::Text { task: Some("The goal".into()), description: "Sum it up".into(), results, of };
-        ask(facts, Choice::None, format).text
+        Facts::Text { task: Some("The goal".into()), description: "Sum it up".into(), results, of }
+    }
+
+    fn digest(of: Option<Vec<i64>>, results: Vec<NamedResult>, format: Option<Value>) -> String {
+        ask(facts(of, results), Choice::None, format).text
     }
 
     #[test]
@@ -269,7 +279,7 @@ mod tests {
             json!({"type": "object", "properties": {"why": {"type": "string"}}}),
             json!({"type": "integer"}),
         ] {
-            assert!(is_one_sentence(&digest(None, results(), Some(schema))));
+            assert!(is_one_sentence(&refusal(facts(None, results()), Choice::None, Some(schema))));
         }
     }
 }
