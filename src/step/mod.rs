@@ -4,6 +4,7 @@
 //! [`Sink`] before and after, and what comes of it is a result or a failure.
 
 mod ask;
+mod strict;
 mod text;
 mod tool_call;
 

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::ask::{Dialogue, REPAIRS};
+use super::strict::Strict;
 use super::tool_call::{list, unfenced};
 use super::{Attempt, Question, Trouble, model_failure};
 use crate::llm::{Choice, Finish, Reply, ResponseFormat};
@@ -69,7 +70,7 @@ impl Attempt<'_> {
 
 /// The value in a reply, if it fits.
 fn fitting(reply: &Reply, schema: &Schema) -> Result<Value, String> {
-    let value: Value = serde_json::from_str(unfenced(&reply.text).trim())
+    let Strict(value) = serde_json::from_str(unfenced(&reply.text).trim())
         .map_err(|error| format!("the answer is not valid JSON: {error}"))?;
     match schema.check(&value) {
         mismatches if mismatches.is_empty() => Ok(value),

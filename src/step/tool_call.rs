@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::ask::{Dialogue, REPAIRS};
+use super::strict::Strict;
 use super::{Attempt, Question, Trouble, model_failure};
 use crate::event::{Fact, Failure, FailureKind, Progress};
 use crate::llm::{Choice, Finish, Reply, ResponseFormat};
@@ -135,7 +136,7 @@ fn arguments(reply: &Reply, spec: &ToolSpec) -> Result<Value, String> {
 
 fn object(text: &str) -> Result<Value, String> {
     match serde_json::from_str(text.trim()) {
-        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(Strict(value @ Value::Object(_))) => Ok(value),
         Ok(_) => Err("JSON, but not an object".to_owned()),
         Err(error) => Err(format!("not valid JSON: {error}")),
     }

@@ -416,6 +416,7 @@ fn arguments_that_do_not_fit_go_back_to_the_model_and_never_to_the_tool() {
     let bad = [
         call("t", "{\"x\": \"many\"}"),
         call("t", "{\"x\": 1"),
+        call("t", "{\"x\": 1, \"x\": 2}"),
         call("t", "[1]"),
         call("t", "{}"),
         call("t", ""),
