@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use divan::Bencher;
 use serde_json::{Map, Value};
-use wf::event::{Event, Outcome, Progress};
+use wf::event::{Event, Outcome, Place, Progress};
 use wf::executor::{Proposal, Review, Reviewer, Setup, Stop, execute};
 use wf::id::{ModelName, RunId};
 use wf::journal::Discard;
@@ -72,7 +72,7 @@ fn bench(bencher: Bencher, text: String, steps: usize, jobs: usize) {
     let setup = || Setup {
         run: RunId::generate(),
         source: source.clone(),
-        base: String::new(),
+        place: Place::default(),
         workflow: workflow.clone(),
         inputs: Map::new(),
         task: None,

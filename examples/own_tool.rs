@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use wf::event::{Event, Progress};
+use wf::event::{Event, Place, Progress};
 use wf::executor::{Proposal, Review, Reviewer, Setup, Stop, execute};
 use wf::id::{ModelName, RunId};
 use wf::journal::Discard;
@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let setup = Setup {
         run: RunId::generate(),
         source,
-        base: ".".to_owned(),
+        place: Place::default(),
         workflow,
         inputs: Map::new(),
         task: None,

@@ -3,6 +3,7 @@
 //! Main types: [`Event`] (stored, numbered) and [`Progress`] (never stored). A format of the record:
 //! fields are only ever added, and `FORMAT` is raised when an old reader would misread a new record.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -35,11 +36,19 @@ pub enum Fact {
         workflow: String,
         /// The text of the workflow file, so that the record needs no file.
         text: String,
-        /// The folder that paths in tool definitions are relative to.
-        base: String,
+        #[serde(flatten)]
+        place: Place,
         tools: Value,
         inputs: Map<String, Value>,
+        /// A goal that took the place of the file's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<String>,
         model: ModelName,
+    },
+    RunResumed {
+        /// Limits that were raised, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        raised: BTreeMap<String, u64>,
     },
     PlanReady {
         /// The plan in its JSON form.
@@ -99,6 +108,11 @@ pub enum Fact {
         step: StepId,
         reason: CancelReason,
     },
+    /// Steps that run again, whatever came of them.
+    StepsReset {
+        steps: Vec<StepId>,
+        reason: ResetReason,
+    },
     BudgetReached {
         limit: String,
         allowed: u64,
@@ -122,7 +136,9 @@ impl Fact {
             | Self::StepCancelled { step, .. } => Some(step),
             Self::ModelAsked { step, .. } | Self::ModelAnswered { step, .. } => step.as_ref(),
             Self::RunStarted { .. }
+            | Self::RunResumed { .. }
             | Self::PlanReady { .. }
+            | Self::StepsReset { .. }
             | Self::BudgetReached { .. }
             | Self::RunFinished { .. } => None,
         }
@@ -132,6 +148,7 @@ impl Fact {
     pub fn name(&self) -> &'static str {
         match self {
             Self::RunStarted { .. } => "run_started",
+            Self::RunResumed { .. } => "run_resumed",
             Self::PlanReady { .. } => "plan_ready",
             Self::StepStarted { .. } => "step_started",
             Self::AttemptInterrupted { .. } => "attempt_interrupted",
@@ -143,10 +160,26 @@ impl Fact {
             Self::StepFailed { .. } => "step_failed",
             Self::RetryScheduled { .. } => "retry_scheduled",
             Self::StepCancelled { .. } => "step_cancelled",
+            Self::StepsReset { .. } => "steps_reset",
             Self::BudgetReached { .. } => "budget_reached",
             Self::RunFinished { .. } => "run_finished",
         }
     }
+}
+
+/// Where a run has its ground: kept, so that it can go on from anywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The workflow file, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The folder that paths in tool definitions are relative to.
+    pub base: String,
+    /// The folder commands run in.
+    pub workspace: String,
+    /// The texts that tools load besides, by their paths.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scripts: BTreeMap<String, String>,
 }
 
 /// Why a step was cancelled. Only the first two let a run succeed.
@@ -179,6 +212,16 @@ impl std::fmt::Display for CancelReason {
             Self::Stopped => f.write_str("the run was stopped"),
         }
     }
+}
+
+/// Why steps run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResetReason {
+    /// They failed, or were cancelled after a failure, and the run goes on.
+    Failed,
+    /// A person asked to run again from a step: what it did before is done once more.
+    Again,
 }
 
 /// How a run ended.

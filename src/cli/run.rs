@@ -19,7 +19,7 @@ use super::outcome::{exit, print_json, print_result};
 use super::plan::{exit_of, refused};
 use super::review::Person;
 use super::{Exit, Streams, Trouble};
-use crate::event::{Event, Progress};
+use crate::event::{Event, Place, Progress};
 use crate::executor::{ExecuteError, Setup, Signal, Stop, execute};
 use crate::id::RunId;
 use crate::journal::Memory;
@@ -67,8 +67,8 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     let mut person = Person::new(streams, &catalog, args.yes, pause);
     let setup = Setup {
         run: RunId::generate(),
+        place: place(&source, &base),
         source,
-        base: base.display().to_string(),
         workflow,
         inputs,
         task: args.task.clone(),
@@ -94,6 +94,19 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
         Err(signal) => return Ok(exit_of(signal)),
     };
     finish(args, &state, streams)
+}
+
+/// Where a run has its ground, so that it can go on from anywhere.
+fn place(source: &Source, base: &Path) -> Place {
+    let whole =
+        |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let file = Path::new(source.name());
+    Place {
+        file: file.is_file().then(|| whole(file)),
+        base: whole(base),
+        workspace: whole(Path::new(".")),
+        scripts: BTreeMap::new(),
+    }
 }
 
 fn finish(args: &RunArgs, state: &RunState, streams: &mut Streams) -> Result<Exit, Trouble> {

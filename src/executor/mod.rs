@@ -15,10 +15,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 pub use stop::{Signal, Stop};
 
-use crate::event::{FORMAT, Fact, Failure, FailureKind, Outcome, RecordError};
+use crate::event::{FORMAT, Fact, Failure, FailureKind, Outcome, Place, RecordError};
 use crate::id::RunId;
 use crate::journal::Journal;
 use crate::llm::{Model, ModelErrorKind};
@@ -39,8 +40,8 @@ pub struct Setup {
     pub run: RunId,
     /// The workflow file's text, kept in the record.
     pub source: Source,
-    /// The folder that paths in tool definitions are relative to, kept in the record.
-    pub base: String,
+    /// Where it came from and where it works, kept in the record.
+    pub place: Place,
     pub workflow: Workflow,
     /// One value for each declared input.
     pub inputs: Map<String, Value>,
@@ -128,9 +129,10 @@ pub async fn execute(
         run: setup.run.clone(),
         workflow: setup.workflow.name.clone(),
         text: setup.source.text().to_owned(),
-        base: setup.base.clone(),
+        place: setup.place.clone(),
         tools: json!(setup.workflow.tools),
         inputs: setup.inputs.clone(),
+        task: setup.task.clone(),
         model: setup.settings.name.clone(),
     });
     let (plan, repairs) = match setup.workflow.plan.take() {
@@ -163,6 +165,7 @@ pub async fn execute(
         catalog: setup.catalog.clone(),
         tools: tools.into(),
         max_output_bytes: setup.workflow.limits.max_output_bytes,
+        stop: CancellationToken::new(),
     };
     let engine = Engine {
         workflow: &setup.workflow,

@@ -53,8 +53,11 @@ impl StepList {
         self.footer.input = state.usage.input;
         self.footer.output = state.usage.output;
         match &event.fact {
-            Fact::PlanReady { .. } => {
+            // What happened before is known from the state alone: a resumed run begins with its rows as
+            // they stood.
+            Fact::PlanReady { .. } | Fact::RunResumed { .. } | Fact::StepsReset { .. } => {
                 self.planning = false;
+                self.footer.ended_at = None;
                 self.rows = state.steps.iter().map(Row::new).collect();
                 self.counts = Counts::of(&self.rows);
             }
@@ -169,13 +172,25 @@ impl StepList {
 
 impl Row {
     fn new(step: &StepState) -> Self {
+        let outcome = match step.status {
+            Status::Done => Self::shown(step),
+            Status::Failed => step.failure.as_ref().map(ToString::to_string).unwrap_or_default(),
+            Status::Cancelled => step.cancelled.as_ref().map(ToString::to_string).unwrap_or_default(),
+            Status::Pending | Status::InProgress => String::new(),
+        };
         Self {
             label: format!("Step {}: {}", step.id, first_line(&step.title)),
-            status: Status::Pending,
-            outcome: String::new(),
-            attempt: 0,
-            started_at: None,
+            status: step.status,
+            outcome,
+            attempt: step.attempt,
+            started_at: step.started_at,
         }
+    }
+
+    /// The result of a step, as far as a line can hold it.
+    fn shown(step: &StepState) -> String {
+        let brief = step.result.as_deref().map(|result| brief(result, LONGEST_RESULT));
+        brief.map(|(text, whole)| if whole { text } else { text + "…" }).unwrap_or_default()
     }
 
     /// The status comes from the fact, not from the state: events are stored several at a time, and the
@@ -190,11 +205,7 @@ impl Row {
             }
             Fact::StepSucceeded { .. } => {
                 self.status = Status::Done;
-                let (text, whole) = step
-                    .result
-                    .as_deref()
-                    .map_or_else(|| (String::new(), true), |result| brief(result, LONGEST_RESULT));
-                self.outcome = if whole { text } else { text + "…" };
+                self.outcome = Self::shown(step);
             }
             Fact::StepFailed { failure, .. } => {
                 self.status = Status::Failed;

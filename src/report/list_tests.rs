@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::{CancelReason, Failure, FailureKind, Outcome, Usage};
+use crate::event::{CancelReason, Failure, FailureKind, Outcome, Place, Usage};
 use crate::id::{ModelName, RunId, StepId};
 
 /// A run that is told event by event, 100 ms apart.
@@ -25,9 +25,10 @@ impl Tale {
             run: RunId::generate(),
             workflow: "tale".to_owned(),
             text: String::new(),
-            base: String::new(),
+            place: Place::default(),
             tools: Value::Null,
             inputs: serde_json::Map::new(),
+            task: None,
             model: ModelName::new("offline"),
         });
         tale.then(Fact::PlanReady { plan: json!({"steps": steps}), repairs: Vec::new() });

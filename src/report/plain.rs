@@ -47,6 +47,18 @@ pub fn lines(event: &Event, state: &RunState, list: &StepList, look: Look) -> Ve
         Fact::RunStarted { run, workflow, .. } => {
             vec![look.paint(Paint::Faint, &format!("run {run}: {}", look.shown(workflow)))]
         }
+        Fact::RunResumed { raised } => {
+            let run = state.run.as_ref().map(ToString::to_string).unwrap_or_default();
+            let raised = raised.iter().map(|(limit, to)| format!("; {} is now {to}", look.shown(limit)));
+            let line = format!("run {run} goes on{}", raised.collect::<String>());
+            let mut lines = vec![look.paint(Paint::Faint, &line)];
+            lines.extend(list.steps(event.at, look));
+            lines
+        }
+        Fact::StepsReset { steps, .. } => {
+            let ids = steps.iter().map(|step| look.shown(step.as_str()).into_owned());
+            vec![format!("   runs again: {}", ids.collect::<Vec<_>>().join(", "))]
+        }
         Fact::PlanReady { repairs, .. } => {
             let repaired = repairs.iter().map(|repair| format!("repaired the reply: {}", look.shown(repair)));
             let mut lines = repaired.collect::<Vec<_>>();

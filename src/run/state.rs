@@ -161,6 +161,7 @@ impl RunState {
             Fact::ModelAnswered { usage, .. } => self.usage.add(*usage),
             Fact::BudgetReached { limit, .. } => self.budget = Some(limit.clone()),
             Fact::RunFinished { outcome } => self.outcome = Some(outcome.clone()),
+            Fact::RunResumed { .. } | Fact::StepsReset { .. } => {}
             Fact::AttemptInterrupted { .. }
             | Fact::ToolCalled { .. }
             | Fact::ToolReturned { .. }

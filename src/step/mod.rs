@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::event::{Failure, FailureKind, RecordError, Sink};
 use crate::id::{RunId, StepId, ToolName};
@@ -32,6 +33,8 @@ pub struct Means {
     pub tools: Arc<[ToolSpec]>,
     /// Most of a tool's output that is kept, in bytes.
     pub max_output_bytes: usize,
+    /// Cancelled when the run is to end.
+    pub stop: CancellationToken,
 }
 
 /// One attempt of one step, ready to be carried out.

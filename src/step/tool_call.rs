@@ -30,10 +30,13 @@ impl Attempt<'_> {
         let progress = |text: String| {
             self.sink.progress(Progress::ToolOutput { step: self.step.clone(), text });
         };
+        let key = format!("{}:{}", self.means.run, self.step);
         let context = CallContext {
             run: &self.means.run,
             step: self.step,
             attempt: self.attempt,
+            key: &key,
+            stop: &self.means.stop,
             timeout: self.left(),
             max_output_bytes: self.means.max_output_bytes,
             progress: &progress,

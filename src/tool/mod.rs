@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 pub use catalog::{BuildError, Catalog, Entry};
 pub use declared::Surroundings;
@@ -52,6 +53,11 @@ pub struct CallContext<'a> {
     pub run: &'a RunId,
     pub step: &'a StepId,
     pub attempt: u32,
+    /// The same for every attempt at the same work: by it the other side can tell a repeat.
+    pub key: &'a str,
+    /// Cancelled when the run is to end: what the call started is then asked to end, given 10 s, and
+    /// ended. A call that keeps nothing alive may be dropped instead.
+    pub stop: &'a CancellationToken,
     /// Longest time of this call.
     pub timeout: Option<Duration>,
     /// Most output to keep, in bytes.

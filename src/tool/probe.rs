@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{CallContext, Catalog, Surroundings, Tool, ToolFault};
 use crate::id::{RunId, StepId};
@@ -15,12 +16,18 @@ use crate::spec::{Effect, Output, ToolKind, ToolSpec};
 pub(super) struct Probe {
     pub timeout: Option<Duration>,
     pub max_output_bytes: usize,
+    pub stop: CancellationToken,
     pub lines: Mutex<Vec<String>>,
 }
 
 impl Default for Probe {
     fn default() -> Self {
-        Self { timeout: None, max_output_bytes: 4 << 20, lines: Mutex::default() }
+        Self {
+            timeout: None,
+            max_output_bytes: 4 << 20,
+            stop: CancellationToken::new(),
+            lines: Mutex::default(),
+        }
     }
 }
 
@@ -33,6 +40,8 @@ impl Probe {
             run: &run,
             step: &step,
             attempt: 1,
+            key: "run:1",
+            stop: &self.stop,
             timeout: self.timeout,
             max_output_bytes: self.max_output_bytes,
             progress: &progress,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use wf::event::{Event, Fact, FailureKind, Outcome, Progress, RecordError};
+use wf::event::{Event, Fact, FailureKind, Outcome, Place, Progress, RecordError};
 use wf::executor::{ExecuteError, Proposal, Review, Reviewer, Setup, Signal, Stop, execute};
 use wf::id::{ModelName, RunId, StepId};
 use wf::journal::{Journal, Memory};
@@ -137,7 +137,7 @@ impl Trial {
         let setup = Setup {
             run: RunId::generate(),
             source,
-            base: String::new(),
+            place: Place::default(),
             workflow,
             inputs: Map::new(),
             task: None,
