@@ -30,21 +30,7 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Fact {
-    RunStarted {
-        format: u32,
-        run: RunId,
-        workflow: String,
-        /// The text of the workflow file, so that the record needs no file.
-        text: String,
-        #[serde(flatten)]
-        place: Place,
-        tools: Value,
-        inputs: Map<String, Value>,
-        /// A goal that took the place of the file's.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        task: Option<String>,
-        model: ModelName,
-    },
+    RunStarted(Box<Started>),
     RunResumed {
         /// Limits that were raised, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -135,7 +121,7 @@ impl Fact {
             | Self::RetryScheduled { step, .. }
             | Self::StepCancelled { step, .. } => Some(step),
             Self::ModelAsked { step, .. } | Self::ModelAnswered { step, .. } => step.as_ref(),
-            Self::RunStarted { .. }
+            Self::RunStarted(_)
             | Self::RunResumed { .. }
             | Self::PlanReady { .. }
             | Self::StepsReset { .. }
@@ -147,7 +133,7 @@ impl Fact {
     /// Its name in records.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::RunStarted { .. } => "run_started",
+            Self::RunStarted(_) => "run_started",
             Self::RunResumed { .. } => "run_resumed",
             Self::PlanReady { .. } => "plan_ready",
             Self::StepStarted { .. } => "step_started",
@@ -165,6 +151,25 @@ impl Fact {
             Self::RunFinished { .. } => "run_finished",
         }
     }
+}
+
+/// What a run starts with: all that is needed to go on with it elsewhere, or to do it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    pub format: u32,
+    pub run: RunId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The text of the workflow file, so that the record needs no file.
+    pub text: String,
+    #[serde(flatten)]
+    pub place: Place,
+    pub tools: Value,
+    pub inputs: Map<String, Value>,
+    /// A goal that took the place of the file's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    pub model: ModelName,
 }
 
 /// Where a run has its ground: kept, so that it can go on from anywhere.

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use stop::{Signal, Stop};
 
-use crate::event::{FORMAT, Fact, Failure, FailureKind, Outcome, Place, RecordError};
+use crate::event::{FORMAT, Fact, Failure, FailureKind, Outcome, Place, RecordError, Started};
 use crate::id::RunId;
 use crate::journal::Journal;
 use crate::llm::{Model, ModelErrorKind};
@@ -124,7 +124,7 @@ pub async fn execute(
     let deadline = setup.workflow.limits.timeout.map(|allowed| (Instant::now() + allowed, allowed));
     let outbox = Outbox::default();
     let mut recorder = Recorder::new(journal, observer);
-    recorder.push(Fact::RunStarted {
+    recorder.push(Fact::RunStarted(Box::new(Started {
         format: FORMAT,
         run: setup.run.clone(),
         workflow: setup.workflow.name.clone(),
@@ -134,7 +134,7 @@ pub async fn execute(
         inputs: setup.inputs.clone(),
         task: setup.task.clone(),
         model: setup.settings.name.clone(),
-    });
+    })));
     let (plan, repairs) = match setup.workflow.plan.take() {
         Some(plan) => (plan, Vec::new()),
         None => {

@@ -53,13 +53,15 @@ impl StepList {
         self.footer.input = state.usage.input;
         self.footer.output = state.usage.output;
         match &event.fact {
-            // What happened before is known from the state alone: a resumed run begins with its rows as
-            // they stood.
-            Fact::PlanReady { .. } | Fact::RunResumed { .. } | Fact::StepsReset { .. } => {
-                self.planning = false;
-                self.footer.ended_at = None;
-                self.rows = state.steps.iter().map(Row::new).collect();
-                self.counts = Counts::of(&self.rows);
+            // The state may be that after later events of the same turn: a plan's steps all begin here.
+            Fact::PlanReady { .. } => {
+                let pending =
+                    |step| Row { status: Status::Pending, outcome: String::new(), ..Row::new(step) };
+                self.begin(state.steps.iter().map(pending).collect());
+            }
+            // What happened before is known from the state alone.
+            Fact::RunResumed { .. } | Fact::StepsReset { .. } => {
+                self.begin(state.steps.iter().map(Row::new).collect());
             }
             Fact::ModelAsked { step: None, .. } => self.planning = true,
             Fact::RunFinished { .. } => {
@@ -77,6 +79,13 @@ impl StepList {
                 }
             }
         }
+    }
+
+    fn begin(&mut self, rows: Vec<Row>) {
+        self.planning = false;
+        self.footer.ended_at = None;
+        self.counts = Counts::of(&rows);
+        self.rows = rows;
     }
 
     /// Takes in something passing: the last line of a running step's output is shown beside it.

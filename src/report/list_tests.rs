@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::{CancelReason, Failure, FailureKind, Outcome, Place, Usage};
+use crate::event::{CancelReason, Failure, FailureKind, Outcome, Place, Started, Usage};
 use crate::id::{ModelName, RunId, StepId};
 
 /// A run that is told event by event, 100 ms apart.
@@ -20,7 +20,7 @@ pub(in crate::report) struct Tale {
 impl Tale {
     pub fn begin(steps: Value) -> Self {
         let mut tale = Self { state: RunState::default(), list: StepList::default(), events: Vec::new() };
-        tale.then(Fact::RunStarted {
+        tale.then(Fact::RunStarted(Box::new(Started {
             format: 1,
             run: RunId::generate(),
             workflow: "tale".to_owned(),
@@ -30,7 +30,7 @@ impl Tale {
             inputs: serde_json::Map::new(),
             task: None,
             model: ModelName::new("offline"),
-        });
+        })));
         tale.then(Fact::PlanReady { plan: json!({"steps": steps}), repairs: Vec::new() });
         tale
     }

@@ -44,8 +44,9 @@ pub fn lines(event: &Event, state: &RunState, list: &StepList, look: Look) -> Ve
         position.and_then(|at| list.line(at, event.at, look)).into_iter().collect::<Vec<_>>()
     };
     match &event.fact {
-        Fact::RunStarted { run, workflow, .. } => {
-            vec![look.paint(Paint::Faint, &format!("run {run}: {}", look.shown(workflow)))]
+        Fact::RunStarted(started) => {
+            let line = format!("run {}: {}", started.run, look.shown(&started.workflow));
+            vec![look.paint(Paint::Faint, &line)]
         }
         Fact::RunResumed { raised } => {
             let run = state.run.as_ref().map(ToString::to_string).unwrap_or_default();

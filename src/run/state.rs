@@ -137,11 +137,11 @@ impl RunState {
 
     fn take(&mut self, event: &Event) {
         match &event.fact {
-            Fact::RunStarted { run, workflow, inputs, model, .. } => {
-                self.run = Some(run.clone());
-                self.workflow.clone_from(workflow);
-                self.inputs.clone_from(inputs);
-                self.model = Some(model.clone());
+            Fact::RunStarted(started) => {
+                self.run = Some(started.run.clone());
+                self.workflow.clone_from(&started.workflow);
+                self.inputs.clone_from(&started.inputs);
+                self.model = Some(started.model.clone());
                 self.started_at = event.at;
             }
             Fact::PlanReady { plan, repairs } => {
