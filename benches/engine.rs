@@ -88,6 +88,7 @@ fn bench(bencher: Bencher, text: String, steps: usize, jobs: usize) {
         catalog: catalog.clone(),
         jobs,
         stop: Stop::default(),
+        resume: None,
     };
     bencher.counter(divan::counter::ItemsCount::new(steps)).with_inputs(setup).bench_local_values(|setup| {
         let run = async { execute(setup, &mut Discard, &mut Nobody, &mut Nobody).await };

@@ -309,6 +309,15 @@ impl Usage {
     }
 }
 
+/// A question to a model that has an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// Hash of the whole request.
+    pub request: String,
+    pub answer: Value,
+    pub usage: Usage,
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(value: &u64) -> bool {
     *value == 0

@@ -74,7 +74,15 @@ fn goal(
     };
     let system = view.system().map_err(invalid)?;
     let tools = builtin_specs().into_iter().chain(workflow.tools.iter().cloned()).collect();
-    Ok(Goal { task, system, inputs, tools, settings, retry: crate::run::retry::Policy::PROVIDER })
+    Ok(Goal {
+        task,
+        system,
+        inputs,
+        tools,
+        settings,
+        retry: crate::run::retry::Policy::PROVIDER,
+        known: Vec::new(),
+    })
 }
 
 fn write(

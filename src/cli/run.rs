@@ -77,6 +77,7 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
         catalog,
         jobs: args.jobs,
         stop: stop.clone(),
+        resume: None,
     };
     let ended = block_on(async {
         let mut journal = Memory::default();
@@ -133,6 +134,7 @@ fn not_run(error: ExecuteError, streams: &mut Streams) -> Result<Exit, Trouble> 
         ExecuteError::Interrupted(signal) => return Ok(exit_of(signal)),
         // The reporter has said so.
         ExecuteError::OutOfTime(_) => return Ok(Exit::Stopped),
+        ExecuteError::Undecided(_) => Trouble::Said(Exit::Stopped, error.to_string()),
         ExecuteError::NoTask => Trouble::usage(error.to_string()),
         ExecuteError::Task(failure) => Trouble::Said(Exit::Invalid, failure.to_string()),
         ExecuteError::Declined => Trouble::Said(Exit::Stopped, error.to_string()),

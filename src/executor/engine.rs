@@ -11,8 +11,10 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::limits::Limits;
 use super::outbox::Outbox;
 use super::recorder::Recorder;
+use super::resume::Resume;
 use super::stop::{Signal, Stop};
 use crate::event::{CancelReason, Fact, Failure, FailureKind, Outcome, RecordError};
 use crate::run::retry::Policy;
@@ -43,16 +45,17 @@ pub(super) struct Engine<'a> {
     pub(super) means: &'a Means,
     pub(super) jobs: usize,
     pub(super) stop: &'a Stop,
-    /// When the run must be over, and the time that was allowed.
-    pub(super) deadline: Option<(Instant, Duration)>,
+    pub(super) limits: Limits,
+    /// How the run goes on, where it is not a new one.
+    pub(super) resume: Option<&'a Resume>,
 }
 
 /// The moving parts of a run.
-struct Turning<'a, 'b> {
-    engine: &'a Engine<'a>,
+pub(super) struct Turning<'a, 'b> {
+    pub(super) engine: &'a Engine<'a>,
     outbox: &'a Outbox,
-    recorder: &'b mut Recorder<'a>,
-    frontier: Frontier<'a>,
+    pub(super) recorder: &'b mut Recorder<'a>,
+    pub(super) frontier: Frontier<'a>,
     running: FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + 'a>>>,
     /// Attempts under way.
     active: usize,
@@ -78,6 +81,9 @@ impl<'a> Engine<'a> {
             active: 0,
             halt: None,
         };
+        if let Some(resume) = self.resume {
+            turning.take_up(resume);
+        }
         while turning.turn().await? {}
         let outcome = turning.outcome();
         // What is under way is ended before the record says that the run is over.
@@ -146,7 +152,7 @@ impl<'a> Turning<'a, '_> {
 
     /// Waits until something ends, is reported, or is to stop.
     async fn wait(&mut self) -> Result<(), RecordError> {
-        let deadline = self.engine.deadline.map(|(deadline, _)| deadline);
+        let deadline = self.engine.limits.deadline.map(|(deadline, _)| deadline);
         let ended = tokio::select! {
             biased;
             signal = self.engine.stop.requested() => {
@@ -173,12 +179,12 @@ impl<'a> Turning<'a, '_> {
         if self.halt.is_some() {
             return;
         }
-        let limits = &self.engine.workflow.limits;
+        let limits = &self.engine.limits;
         let state = self.recorder.state();
         let tokens = state.usage.input + state.usage.output;
         if let Some(signal) = self.engine.stop.is_requested() {
             self.halt = Some(Halt::Signal(signal));
-        } else if let Some((deadline, allowed)) = self.engine.deadline
+        } else if let Some((deadline, allowed)) = limits.deadline
             && Instant::now() >= deadline
         {
             self.reach("timeout", u64::try_from(allowed.as_millis()).unwrap_or(u64::MAX));
@@ -225,8 +231,10 @@ impl<'a> Turning<'a, '_> {
     fn start_ready(&mut self) {
         while self.halt.is_none() && self.active < self.engine.jobs {
             let Some(position) = self.frontier.next_ready() else { return };
-            match self.engine.workflow.limits.max_steps {
-                Some(allowed) if self.recorder.state().attempts >= allowed => {
+            match self.engine.limits.max_steps {
+                Some(allowed)
+                    if self.recorder.state().attempts >= allowed && !self.is_under_way(position) =>
+                {
                     self.reach("max_steps", allowed);
                 }
                 _ => self.start(position),
@@ -237,9 +245,11 @@ impl<'a> Turning<'a, '_> {
     fn start(&mut self, position: usize) {
         let (engine, outbox) = (self.engine, self.outbox);
         let step = &engine.plan.steps[position].id;
-        let attempt = self.recorder.state().steps[position].attempt + 1;
-        let condition = match attempt {
-            1 => engine.view(self.recorder.state()).condition(position),
+        let state = &self.recorder.state().steps[position];
+        let resumes = state.status == Status::InProgress;
+        let attempt = if resumes { state.attempt } else { state.attempt + 1 };
+        let condition = match state.tries() {
+            0 => engine.view(self.recorder.state()).condition(position),
             _ => Ok(true),
         };
         if let Ok(false) = condition {
@@ -248,7 +258,11 @@ impl<'a> Turning<'a, '_> {
             self.frontier.end(position, End::Skipped);
             return;
         }
-        self.recorder.push(Fact::StepStarted { step: step.clone(), attempt });
+        // An attempt that was interrupted is taken up again and counts once.
+        self.recorder.push(match resumes {
+            true => Fact::AttemptInterrupted { step: step.clone(), attempt },
+            false => Fact::StepStarted { step: step.clone(), attempt },
+        });
         let view = engine.view(self.recorder.state());
         match condition.and_then(|_| Work::prepare(&view, position, attempt, engine.means)) {
             Err(failure) => self.fail(position, failure),
@@ -281,28 +295,44 @@ impl<'a> Turning<'a, '_> {
         Ok(())
     }
 
-    fn fail(&mut self, position: usize, failure: Failure) {
+    pub(super) fn fail(&mut self, position: usize, failure: Failure) {
         let step = self.engine.plan.steps[position].id.clone();
-        let attempt = self.recorder.state().steps[position].attempt;
+        self.recorder.push(Fact::StepFailed { step, failure: failure.clone() });
+        self.retry(position, &failure);
+    }
+
+    /// Schedules the next attempt of a step that failed, or ends it.
+    pub(super) fn retry(&mut self, position: usize, failure: &Failure) {
+        let state = &self.recorder.state().steps[position];
+        let (attempt, tries) = (state.attempt, state.tries());
         let delay = failure.transient.then(|| {
             let asked = failure.retry_after_ms.map(Duration::from_millis);
-            self.engine.policy(position, &failure).delay(attempt, asked, fastrand::f64())
+            self.engine.policy(position, failure).delay(tries, asked, fastrand::f64())
         });
         let delay = delay.flatten().filter(|delay| {
-            self.engine.deadline.is_none_or(|(deadline, _)| Instant::now() + *delay < deadline)
+            self.engine.limits.deadline.is_none_or(|(deadline, _)| Instant::now() + *delay < deadline)
         });
-        self.recorder.push(Fact::StepFailed { step: step.clone(), failure });
         match delay {
             None => self.frontier.end(position, End::Failed),
             Some(delay) => {
+                let step = self.engine.plan.steps[position].id.clone();
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 self.recorder.push(Fact::RetryScheduled { step, attempt: attempt + 1, delay_ms });
-                self.running.push(Box::pin(async move {
-                    tokio::time::sleep(delay).await;
-                    Ended::Due { position }
-                }));
+                self.wait_for(position, delay);
             }
         }
+    }
+
+    /// Makes a step ready after a delay.
+    pub(super) fn wait_for(&mut self, position: usize, delay: Duration) {
+        self.running.push(Box::pin(async move {
+            tokio::time::sleep(delay).await;
+            Ended::Due { position }
+        }));
+    }
+
+    fn is_under_way(&self, position: usize) -> bool {
+        self.recorder.state().steps[position].status == Status::InProgress
     }
 
     fn outcome(&self) -> Outcome {

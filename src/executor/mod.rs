@@ -4,8 +4,10 @@
 //! and no provider: those who do hand in a model, a catalog, a journal and an observer.
 
 mod engine;
+mod limits;
 mod outbox;
 mod recorder;
+mod resume;
 mod stop;
 
 use std::pin::pin;
@@ -17,10 +19,11 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub use resume::{Decision, Resume};
 pub use stop::{Signal, Stop};
 
 use crate::event::{FORMAT, Fact, Failure, FailureKind, Outcome, Place, RecordError, Started};
-use crate::id::RunId;
+use crate::id::{RunId, StepId, ToolName};
 use crate::journal::Journal;
 use crate::llm::{Model, ModelErrorKind};
 use crate::planner::{self, Goal, PlanError, Planned};
@@ -32,6 +35,7 @@ use crate::step::Means;
 use crate::tool::Catalog;
 use crate::workflow::{Plan, ResolvedModel, Workflow, form};
 use engine::Engine;
+use limits::Limits;
 use outbox::Outbox;
 use recorder::Recorder;
 
@@ -54,6 +58,8 @@ pub struct Setup {
     /// Most steps at once; at least 1.
     pub jobs: usize,
     pub stop: Stop,
+    /// How the run goes on, where it is not a new one.
+    pub resume: Option<Resume>,
 }
 
 /// A plan that a model wrote, before anything of it runs.
@@ -100,6 +106,10 @@ pub enum ExecuteError {
     /// A person would have to be asked.
     #[error("the plan calls tools that change things, and there is nobody to ask")]
     Unanswerable,
+    /// Calls that must not be repeated were under way when the run was interrupted: a person has to say
+    /// what came of them. Nothing was done or recorded.
+    #[error("nobody knows what came of a call that must not be repeated")]
+    Undecided(Vec<(StepId, ToolName)>),
     /// A signal came before there was a plan that may run.
     #[error("interrupted by {}", .0.as_str())]
     Interrupted(Signal),
@@ -121,37 +131,60 @@ pub async fn execute(
     observer: &mut dyn Observer,
     reviewer: &mut dyn Reviewer,
 ) -> Result<RunState, ExecuteError> {
-    let deadline = setup.workflow.limits.timeout.map(|allowed| (Instant::now() + allowed, allowed));
+    let resume = setup.resume.take();
+    if let Some(resume) = &resume {
+        let undecided = resume.undecided(&setup.catalog);
+        if !undecided.is_empty() {
+            return Err(ExecuteError::Undecided(undecided));
+        }
+    }
     let outbox = Outbox::default();
     let mut recorder = Recorder::new(journal, observer);
-    recorder.push(Fact::RunStarted(Box::new(Started {
-        format: FORMAT,
-        run: setup.run.clone(),
-        workflow: setup.workflow.name.clone(),
-        text: setup.source.text().to_owned(),
-        place: setup.place.clone(),
-        tools: json!(setup.workflow.tools),
-        inputs: setup.inputs.clone(),
-        task: setup.task.clone(),
-        model: setup.settings.name.clone(),
-    })));
-    let (plan, repairs) = match setup.workflow.plan.take() {
-        Some(plan) => (plan, Vec::new()),
+    let mut written = setup.workflow.plan.take();
+    // A plan of a model is no part of the file: it is in the record, or is made.
+    let by_model = written.is_none();
+    match &resume {
+        None => recorder.push(Fact::RunStarted(Box::new(Started {
+            format: FORMAT,
+            run: setup.run.clone(),
+            workflow: setup.workflow.name.clone(),
+            text: setup.source.text().to_owned(),
+            place: setup.place.clone(),
+            tools: json!(setup.workflow.tools),
+            inputs: setup.inputs.clone(),
+            task: setup.task.clone(),
+            model: setup.settings.name.clone(),
+        }))),
+        Some(resume) => {
+            recorder.take_up(resume.state.clone());
+            recorder.push(Fact::RunResumed { raised: resume.raised.clone() });
+            written = resume.plan.clone().or(written);
+        }
+    }
+    let limits = Limits::new(&setup.workflow.limits, recorder.state());
+    if let Some(plan) = &written
+        && recorder.state().steps.is_empty()
+    {
+        recorder.push(Fact::PlanReady { plan: form::plan_json(plan), repairs: Vec::new() });
+    }
+    let plan = match written {
+        Some(plan) => plan,
         None => {
-            let made = propose(&setup, deadline, &outbox, &mut recorder, reviewer).await;
-            let planned = match made {
-                Ok(planned) => planned,
+            let made = propose(&setup, limits.deadline, &outbox, &mut recorder, reviewer).await;
+            match made {
+                Ok(Planned { plan, repairs, .. }) => {
+                    recorder.push(Fact::PlanReady { plan: form::plan_json(&plan), repairs });
+                    plan
+                }
                 Err(ExecuteError::Record(error)) => return Err(error.into()),
                 Err(error) => {
                     recorder.push(Fact::RunFinished { outcome: no_plan(&error) });
                     recorder.commit(&outbox)?;
                     return Err(error);
                 }
-            };
-            (planned.plan, planned.repairs)
+            }
         }
     };
-    recorder.push(Fact::PlanReady { plan: form::plan_json(&plan), repairs });
     let tools = tools_named(&plan.steps);
     let tools: Vec<ToolSpec> = tools
         .iter()
@@ -174,7 +207,8 @@ pub async fn execute(
         means: &means,
         jobs: setup.jobs.max(1),
         stop: &setup.stop,
-        deadline,
+        limits: if by_model { limits.of_a_model() } else { limits },
+        resume: resume.as_ref(),
     };
     engine.run(&outbox, &mut recorder).await?;
     Ok(recorder.into_state())
@@ -204,6 +238,7 @@ async fn propose(
         tools: setup.catalog.specs().cloned().collect(),
         settings: setup.settings.clone(),
         retry: Policy::PROVIDER,
+        known: recorder.state().planning.answered.clone(),
     };
     let planned = {
         let mut planning = pin!(planner::plan(setup.model.as_ref(), &goal, outbox));
@@ -251,7 +286,9 @@ fn no_plan(error: &ExecuteError) -> Outcome {
         ExecuteError::Interrupted(signal) => {
             return Outcome::Interrupted { signal: signal.as_str().to_owned() };
         }
-        ExecuteError::OutOfTime(_) => return Outcome::Stopped { reason: error.to_string() },
+        ExecuteError::OutOfTime(_) | ExecuteError::Declined | ExecuteError::Unanswerable => {
+            return Outcome::Stopped { reason: error.to_string() };
+        }
         ExecuteError::Plan(PlanError::Model(error)) if error.kind != ModelErrorKind::Unable => {
             FailureKind::Provider
         }

@@ -24,6 +24,11 @@ impl<'a> Recorder<'a> {
         Self { state: RunState::default(), journal, observer, pending: Vec::new() }
     }
 
+    /// Goes on from a state that the record has led to.
+    pub(super) fn take_up(&mut self, state: RunState) {
+        self.state = state;
+    }
+
     /// The state with everything that was pushed. Nothing may be done on its strength before
     /// [`Self::commit`].
     pub(super) fn state(&self) -> &RunState {
@@ -40,9 +45,7 @@ impl<'a> Recorder<'a> {
     /// # Panics
     /// If it cannot follow what is known: that is a bug, and the record must not hold it.
     pub(super) fn push(&mut self, fact: Fact) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let event = Event { seq: self.state.last_seq + 1, at, fact };
+        let event = Event { seq: self.state.last_seq + 1, at: now(), fact };
         if let Err(impossible) = self.state.apply(&event) {
             panic!("bug: {impossible}");
         }
@@ -81,4 +84,10 @@ impl<'a> Recorder<'a> {
         }
         Ok(waited)
     }
+}
+
+/// The time in milliseconds since the Unix epoch.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -10,6 +10,7 @@ mod http;
 mod misbehaviour;
 mod offline;
 pub mod openai;
+mod remembered;
 mod request;
 mod scripted;
 
@@ -20,6 +21,7 @@ pub use connect::{Codec, Provider, connect, providers, resolve};
 pub use endpoint::{AddressFrom, Endpoint, Secret};
 pub use http::{CONNECT_TIMEOUT, DEFAULT_TIMEOUT, MAX_ANSWER_BYTES, Transport};
 pub use offline::Offline;
+pub use remembered::Remembered;
 pub use request::{Call, Choice, Facts, Finish, Message, NamedResult, Reply, Request, ResponseFormat};
 pub use scripted::Scripted;
 

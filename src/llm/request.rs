@@ -131,6 +131,17 @@ impl Reply {
     pub fn record(&self) -> Value {
         json!({"text": self.text, "calls": self.calls, "finish": self.finish})
     }
+
+    /// The answer a record keeps; `None` if it is none.
+    pub fn from_record(answer: &Value, usage: Usage) -> Option<Self> {
+        let part = |name: &str| answer.get(name).cloned();
+        Some(Self {
+            text: serde_json::from_value(part("text")?).ok()?,
+            calls: serde_json::from_value(part("calls")?).ok()?,
+            finish: serde_json::from_value(part("finish")?).ok()?,
+            usage,
+        })
+    }
 }
 
 /// Why a model stopped.

@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::schema;
-use crate::event::{Fact, RecordError, Sink, Usage};
+use crate::event::{Answered, Fact, RecordError, Sink, Usage};
 use crate::llm::{
-    Choice, Facts, Finish, Message, Model, ModelError, ModelErrorKind, Reply, Request, ResponseFormat,
+    Choice, Facts, Finish, Message, Model, ModelError, ModelErrorKind, Remembered, Reply, Request,
+    ResponseFormat,
 };
 use crate::load::{Loaded, Scope, load};
 use crate::run::retry::Policy;
@@ -36,6 +37,8 @@ pub struct Goal {
     pub settings: ResolvedModel,
     /// When faults of the provider are tried again.
     pub retry: Policy,
+    /// Answers that the record has of an earlier, interrupted part of the run, in order.
+    pub known: Vec<Answered>,
 }
 
 /// A plan that passed every check.
@@ -156,6 +159,7 @@ struct Talk<'a> {
     goal: &'a Goal,
     sink: &'a dyn Sink,
     messages: Vec<Message>,
+    known: Remembered,
     /// How many of the messages are in the record.
     recorded: usize,
     /// Whether the provider has refused the response format.
@@ -172,6 +176,7 @@ impl<'a> Talk<'a> {
             goal,
             sink,
             messages,
+            known: Remembered::new(&goal.known),
             recorded: 0,
             format_refused: false,
             asks: 0,
@@ -220,8 +225,13 @@ impl<'a> Talk<'a> {
         };
         let new = self.messages[self.recorded..].iter().map(|message| json!(message)).collect();
         self.recorded = self.messages.len();
+        let digest = request.digest();
+        if let Some(reply) = self.known.answer(&digest) {
+            self.usage.add(reply.usage);
+            return Ok(Ok(reply));
+        }
         let model = settings.name.clone();
-        self.sink.record(Fact::ModelAsked { step: None, model, request: request.digest(), new }).await?;
+        self.sink.record(Fact::ModelAsked { step: None, model, request: digest, new }).await?;
         let answer = self.model.ask(&request).await;
         if let Ok(reply) = &answer {
             self.usage.add(reply.usage);

@@ -89,6 +89,13 @@ impl<'a> Frontier<'a> {
         self.ready.push(Reverse(position));
     }
 
+    /// Keeps of the ready and stuck steps those for which `open` holds: the others have begun or ended
+    /// already, in an earlier part of the run.
+    pub fn retain(&mut self, open: impl Fn(usize) -> bool) {
+        self.ready.retain(|Reverse(position)| open(*position));
+        self.stuck.retain(|(position, _)| open(*position));
+    }
+
     /// A step has ended; what waited for it alone becomes ready or stuck.
     pub fn end(&mut self, position: usize, end: End) {
         self.open -= 1;

@@ -3,13 +3,15 @@
 //! Everything here is pure. Knows no journal, no model and no tool.
 
 mod frontier;
+mod record;
 pub mod retry;
 mod state;
 mod transition;
 mod view;
 
 pub use frontier::{Blocked, End, Frontier};
-pub use state::{Impossible, RunState, StepState};
+pub use record::Record;
+pub use state::{Impossible, RunState, StepState, Talk};
 pub use transition::Status;
 pub use view::{Seen, Turn, View, tools_named};
 

@@ -3,13 +3,13 @@
 //! Main type: [`RunState`]. Given the same events it is the same, live or read from a record. Knows no
 //! clock, no file and no model.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::transition::Status;
-use crate::event::{CancelReason, Event, Fact, Failure, Outcome, Usage};
+use crate::event::{Answered, CancelReason, Event, Fact, Failure, Outcome, ResetReason, Usage};
 use crate::id::{ModelName, RunId, StepId, ToolName};
 
 /// Everything that is known about a run.
@@ -30,6 +30,10 @@ pub struct RunState {
     pub attempts: u64,
     /// The limit that was reached, if one was.
     pub budget: Option<String>,
+    /// Limits that were raised when the run was resumed, by name.
+    pub raised: BTreeMap<String, u64>,
+    /// What the model answered to the calls that plan, until there is a plan.
+    pub planning: Talk,
     pub outcome: Option<Outcome>,
     /// When the run started, in milliseconds since the Unix epoch.
     pub started_at: u64,
@@ -37,7 +41,19 @@ pub struct RunState {
     pub last_at: u64,
     /// The number of the last event.
     pub last_seq: u64,
+    /// How long it was being run before it was last resumed, in milliseconds.
+    active_before: u64,
+    /// When it was started or last resumed.
+    active_since: u64,
     positions: HashMap<StepId, usize>,
+}
+
+/// Questions of one attempt that have an answer: known, they need not be asked again.
+#[derive(Clone, Debug, Default)]
+pub struct Talk {
+    /// The question that has no answer yet.
+    open: Option<String>,
+    pub answered: Vec<Answered>,
 }
 
 /// Everything that is known about one step.
@@ -52,6 +68,16 @@ pub struct StepState {
     pub status: Status,
     /// The number of the current or last attempt; 0 before the first.
     pub attempt: u32,
+    /// How many attempts there were before the step was last reset: they count for no retry.
+    pub spent: u32,
+    /// How often a person asked for it to be done once more.
+    pub round: u32,
+    /// What the model answered in the attempt under way.
+    pub talk: Talk,
+    /// Whether its tool was called in the attempt under way and what came of it is not known.
+    pub in_flight: bool,
+    /// Whether its tool returned in the attempt under way.
+    pub returned: bool,
     /// When the current or last attempt started.
     pub started_at: Option<u64>,
     /// When it ended.
@@ -106,6 +132,12 @@ impl RunState {
             .and_then(|step| step.result.as_deref())
     }
 
+    /// For how long it has been run at a moment, in milliseconds: the time between being stopped and
+    /// being resumed does not count.
+    pub fn active_at(&self, now: u64) -> u64 {
+        self.active_before + now.saturating_sub(self.active_since)
+    }
+
     /// How many steps stand where.
     pub fn count(&self, status: Status) -> usize {
         self.steps.iter().filter(|step| step.status == status).count()
@@ -129,6 +161,19 @@ impl RunState {
             })?;
             step.take(status, event);
         }
+        if let Fact::StepsReset { steps, .. } = &event.fact {
+            let ended = |id: &StepId| {
+                let at = self.position(id).ok_or_else(|| impossible(format!("there is no step {id}")))?;
+                let status = self.steps[at].status;
+                let status = status.after(&event.fact).ok_or_else(|| {
+                    impossible(format!("step {id} cannot be reset, it is {}", status.as_str()))
+                })?;
+                Ok((at, status))
+            };
+            for (at, status) in steps.iter().map(ended).collect::<Result<Vec<_>, _>>()? {
+                self.steps[at].take(status, event);
+            }
+        }
         self.take(event);
         self.last_seq = event.seq;
         self.last_at = event.at;
@@ -143,8 +188,10 @@ impl RunState {
                 self.inputs.clone_from(&started.inputs);
                 self.model = Some(started.model.clone());
                 self.started_at = event.at;
+                self.active_since = event.at;
             }
             Fact::PlanReady { plan, repairs } => {
+                self.planning = Talk::default();
                 self.repairs.clone_from(repairs);
                 self.steps = plan
                     .get("steps")
@@ -156,19 +203,54 @@ impl RunState {
                 self.positions =
                     self.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
             }
+            Fact::RunResumed { raised } => {
+                self.outcome = None;
+                self.budget = None;
+                self.raised.extend(raised.iter().map(|(name, to)| (name.clone(), *to)));
+                self.active_before = self.active_at(self.last_at);
+                self.active_since = event.at;
+            }
             Fact::StepStarted { .. } => self.attempts += 1,
-            Fact::ModelAsked { .. } => self.model_calls += 1,
-            Fact::ModelAnswered { usage, .. } => self.usage.add(*usage),
+            Fact::ModelAsked { step, request, .. } => {
+                self.model_calls += 1;
+                if step.is_none() {
+                    self.planning.ask(request);
+                }
+            }
+            Fact::ModelAnswered { step, answer, usage } => {
+                self.usage.add(*usage);
+                if step.is_none() {
+                    self.planning.answer(answer, *usage);
+                }
+            }
             Fact::BudgetReached { limit, .. } => self.budget = Some(limit.clone()),
-            Fact::RunFinished { outcome } => self.outcome = Some(outcome.clone()),
-            Fact::RunResumed { .. } | Fact::StepsReset { .. } => {}
+            Fact::RunFinished { outcome } => {
+                // What led to no plan need not lead there again.
+                if matches!(outcome, Outcome::Failed { step: None, .. }) {
+                    self.planning = Talk::default();
+                }
+                self.outcome = Some(outcome.clone());
+            }
             Fact::AttemptInterrupted { .. }
+            | Fact::StepsReset { .. }
             | Fact::ToolCalled { .. }
             | Fact::ToolReturned { .. }
             | Fact::StepSucceeded { .. }
             | Fact::StepFailed { .. }
             | Fact::RetryScheduled { .. }
             | Fact::StepCancelled { .. } => {}
+        }
+    }
+}
+
+impl Talk {
+    fn ask(&mut self, request: &str) {
+        self.open = Some(request.to_owned());
+    }
+
+    fn answer(&mut self, answer: &Value, usage: Usage) {
+        if let Some(request) = self.open.take() {
+            self.answered.push(Answered { request, answer: answer.clone(), usage });
         }
     }
 }
@@ -190,6 +272,11 @@ impl StepState {
             tool,
             status: Status::default(),
             attempt: 0,
+            spent: 0,
+            round: 0,
+            talk: Talk::default(),
+            in_flight: false,
+            returned: false,
             started_at: None,
             ended_at: None,
             args: None,
@@ -201,9 +288,19 @@ impl StepState {
         })
     }
 
+    /// How many attempts there were since the step was last reset, the current one included.
+    pub fn tries(&self) -> u32 {
+        self.attempt - self.spent
+    }
+
     /// The only place a status is assigned.
     fn take(&mut self, status: Status, event: &Event) {
         self.status = status;
+        // Only an attempt under way has questions and calls of its own.
+        if status != Status::InProgress || matches!(event.fact, Fact::StepStarted { .. }) {
+            self.talk = Talk::default();
+            (self.in_flight, self.returned) = (false, false);
+        }
         match &event.fact {
             Fact::StepStarted { attempt, .. } => {
                 self.attempt = *attempt;
@@ -212,9 +309,19 @@ impl StepState {
                 self.failure = None;
                 self.retry_in = None;
             }
-            Fact::ModelAnswered { usage, .. } => self.usage.add(*usage),
-            Fact::ToolCalled { args, .. } => self.args = Some(args.clone()),
-            Fact::ToolReturned { result, .. } => self.result = Some(Arc::new(result.clone())),
+            Fact::ModelAsked { request, .. } => self.talk.ask(request),
+            Fact::ModelAnswered { answer, usage, .. } => {
+                self.usage.add(*usage);
+                self.talk.answer(answer, *usage);
+            }
+            Fact::ToolCalled { args, .. } => {
+                self.args = Some(args.clone());
+                self.in_flight = true;
+            }
+            Fact::ToolReturned { result, .. } => {
+                self.result = Some(Arc::new(result.clone()));
+                (self.in_flight, self.returned) = (false, true);
+            }
             Fact::StepSucceeded { result, .. } => {
                 if let Some(result) = result {
                     self.result = Some(Arc::new(result.clone()));
@@ -231,6 +338,17 @@ impl StepState {
                 self.cancelled = Some(reason.clone());
                 self.result = None;
                 self.ended_at = Some(event.at);
+            }
+            Fact::StepsReset { reason, .. } => {
+                self.spent = self.attempt;
+                self.round += u32::from(*reason == ResetReason::Again);
+                self.started_at = None;
+                self.ended_at = None;
+                self.args = None;
+                self.result = None;
+                self.failure = None;
+                self.cancelled = None;
+                self.retry_in = None;
             }
             _ => {}
         }

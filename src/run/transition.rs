@@ -45,6 +45,7 @@ impl Status {
             (InProgress, Fact::StepFailed { .. }) => Some(Failed),
             (Failed, Fact::RetryScheduled { .. }) => Some(Failed),
             (Pending | InProgress | Failed, Fact::StepCancelled { .. }) => Some(Cancelled),
+            (Done | Failed | Cancelled, Fact::StepsReset { .. }) => Some(Pending),
             (
                 InProgress,
                 Fact::AttemptInterrupted { .. }
@@ -61,7 +62,7 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CancelReason, Failure, FailureKind};
+    use crate::event::{CancelReason, Failure, FailureKind, ResetReason};
     use crate::id::StepId;
 
     #[test]
@@ -73,14 +74,15 @@ mod tests {
             Fact::StepSucceeded { step: step.clone(), result: None },
             Fact::StepFailed { step: step.clone(), failure: Failure::new(FailureKind::Tool, "no") },
             Fact::StepCancelled { step: step.clone(), reason: CancelReason::Stopped },
-            Fact::AttemptInterrupted { step, attempt: 1 },
+            Fact::AttemptInterrupted { step: step.clone(), attempt: 1 },
+            Fact::StepsReset { steps: vec![step], reason: ResetReason::Again },
         ];
         let table = [
-            (Pending, [Some(InProgress), None, None, Some(Cancelled), None]),
-            (InProgress, [None, Some(Done), Some(Failed), Some(Cancelled), Some(InProgress)]),
-            (Done, [None, None, None, None, None]),
-            (Failed, [Some(InProgress), None, None, Some(Cancelled), None]),
-            (Cancelled, [None, None, None, None, None]),
+            (Pending, [Some(InProgress), None, None, Some(Cancelled), None, None]),
+            (InProgress, [None, Some(Done), Some(Failed), Some(Cancelled), Some(InProgress), None]),
+            (Done, [None, None, None, None, None, Some(Pending)]),
+            (Failed, [Some(InProgress), None, None, Some(Cancelled), None, Some(Pending)]),
+            (Cancelled, [None, None, None, None, None, Some(Pending)]),
         ];
         for (from, row) in table {
             for (fact, to) in facts.iter().zip(row) {

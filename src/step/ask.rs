@@ -9,7 +9,9 @@ use serde_json::json;
 
 use super::{Attempt, Question, Trouble};
 use crate::event::{Fact, Failure, FailureKind};
-use crate::llm::{Choice, Facts, Message, ModelError, ModelErrorKind, Reply, Request, ResponseFormat};
+use crate::llm::{
+    Choice, Facts, Message, ModelError, ModelErrorKind, Remembered, Reply, Request, ResponseFormat,
+};
 
 /// How often a wrong answer is sent back to be mended.
 pub(super) const REPAIRS: u32 = 2;
@@ -19,6 +21,7 @@ pub(super) struct Dialogue<'a> {
     attempt: &'a Attempt<'a>,
     messages: Vec<Message>,
     facts: Facts,
+    known: Remembered,
     /// How many of the messages are in the record, or follow from it.
     recorded: usize,
     /// Whether the provider has refused a response format.
@@ -28,7 +31,8 @@ pub(super) struct Dialogue<'a> {
 impl<'a> Dialogue<'a> {
     pub(super) fn new(attempt: &'a Attempt<'a>, question: Question) -> Self {
         let recorded = question.messages.len().saturating_sub(1);
-        Self { attempt, messages: question.messages, facts: question.facts, recorded, formats_refused: false }
+        let Question { messages, facts, known } = question;
+        Self { attempt, messages, facts, known, recorded, formats_refused: false }
     }
 
     /// Adds a turn.
@@ -88,10 +92,14 @@ impl<'a> Dialogue<'a> {
         };
         let new = self.messages[self.recorded..].iter().map(|message| json!(message)).collect();
         self.recorded = self.messages.len();
+        let digest = request.digest();
+        if let Some(reply) = self.known.answer(&digest) {
+            return Ok(Ok(reply));
+        }
         sink.record(Fact::ModelAsked {
             step: Some((*step).clone()),
             model: settings.name.clone(),
-            request: request.digest(),
+            request: digest,
             new,
         })
         .await?;

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::{Failure, FailureKind, RecordError, Sink};
 use crate::id::{RunId, StepId, ToolName};
-use crate::llm::{Call, Facts, Message, Model, NamedResult};
+use crate::llm::{Call, Facts, Message, Model, NamedResult, Remembered};
 use crate::run::{Seen, Turn, View};
 use crate::spec::{Schema, ToolSpec};
 use crate::tool::{Catalog, Entry};
@@ -41,6 +41,8 @@ pub struct Means {
 pub struct Work {
     step: StepId,
     attempt: u32,
+    /// How often a person asked for the step to be done once more.
+    round: u32,
     deadline: Option<(Instant, std::time::Duration)>,
     task: Task,
 }
@@ -58,6 +60,8 @@ enum Task {
 struct Question {
     messages: Vec<Message>,
     facts: Facts,
+    /// Answers that the record has of an earlier, interrupted part of this attempt, in order.
+    known: Remembered,
 }
 
 /// Why a step has no result.
@@ -115,7 +119,8 @@ impl Work {
             }
         };
         let deadline = step.timeout.map(|timeout| (Instant::now() + timeout, timeout));
-        Ok(Self { step: step.id.clone(), attempt, deadline, task })
+        let round = view.state.steps[position].round;
+        Ok(Self { step: step.id.clone(), attempt, round, deadline, task })
     }
 
     /// Carries it out. `Ok(None)` means that the result is what the tool returned, as noted.
@@ -123,8 +128,8 @@ impl Work {
     /// # Errors
     /// If the step failed, or if something it did could not be recorded.
     pub async fn perform(self, means: &Means, sink: &dyn Sink) -> Result<Option<Value>, Trouble> {
-        let Self { step, attempt, deadline, task } = self;
-        let at = Attempt { step: &step, attempt, deadline, means, sink };
+        let Self { step, attempt, round, deadline, task } = self;
+        let at = Attempt { step: &step, attempt, round, deadline, means, sink };
         match task {
             Task::Call { entry, args } => at.call(&entry, args).await.map(|()| None),
             Task::AskCall { entry, question } => {
@@ -140,6 +145,7 @@ impl Work {
 struct Attempt<'a> {
     step: &'a StepId,
     attempt: u32,
+    round: u32,
     /// When it must be over, and the time that was allowed.
     deadline: Option<(Instant, std::time::Duration)>,
     means: &'a Means,
@@ -180,7 +186,8 @@ impl Task {
 impl Question {
     fn new(view: &View<'_>, position: usize, facts: Facts) -> Result<Self, Failure> {
         let messages = view.conversation(position)?.into_iter().flat_map(messages).collect();
-        Ok(Self { messages, facts })
+        let known = Remembered::new(&view.state.steps[position].talk.answered);
+        Ok(Self { messages, facts, known })
     }
 }
 

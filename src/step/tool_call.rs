@@ -30,7 +30,12 @@ impl Attempt<'_> {
         let progress = |text: String| {
             self.sink.progress(Progress::ToolOutput { step: self.step.clone(), text });
         };
-        let key = format!("{}:{}", self.means.run, self.step);
+        // A retry and an interrupted call that is made again are the same work; a step that a person
+        // asks to be done once more is not.
+        let key = match self.round {
+            0 => format!("{}:{}", self.means.run, self.step),
+            round => format!("{}:{}:{round}", self.means.run, self.step),
+        };
         let context = CallContext {
             run: &self.means.run,
             step: self.step,

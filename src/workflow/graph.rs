@@ -105,14 +105,23 @@ impl StepGraph {
 
     /// The positions of all steps a step waits for, directly or not, in file order.
     pub fn ancestors(&self, position: usize) -> Vec<usize> {
+        self.reach(position, |node| self.dependencies(node).map(|(before, _)| before).collect())
+    }
+
+    /// The positions of all steps that wait for a step, directly or not, in file order.
+    pub fn descendants(&self, position: usize) -> Vec<usize> {
+        self.reach(position, |node| self.dependents(node).map(|(after, _)| after).collect())
+    }
+
+    fn reach(&self, position: usize, next: impl Fn(NodeIndex) -> Vec<NodeIndex>) -> Vec<usize> {
         let mut seen = vec![false; self.graph.node_count()];
         let mut stack = vec![self.node(position)];
         let mut found = Vec::new();
         while let Some(node) = stack.pop() {
-            for (before, _) in self.dependencies(node) {
-                if !std::mem::replace(&mut seen[before.index()], true) {
-                    stack.push(before);
-                    if let GraphNode::Step(at) = self.kind(before) {
+            for other in next(node) {
+                if !std::mem::replace(&mut seen[other.index()], true) {
+                    stack.push(other);
+                    if let GraphNode::Step(at) = self.kind(other) {
                         found.push(at);
                     }
                 }

@@ -153,6 +153,7 @@ impl Trial {
             catalog,
             jobs: self.jobs,
             stop: self.stop,
+            resume: None,
         };
         let mut seen = Seen::default();
         let mut reviewer = Reviewed(self.review);

@@ -64,6 +64,7 @@ fn goal() -> Goal {
             timeout: None,
         },
         retry: Policy { max_attempts: 3, delay: Duration::ZERO, max_delay: Duration::ZERO },
+        known: Vec::new(),
     }
 }
 
