@@ -84,11 +84,13 @@ impl Turning<'_, '_> {
                 self.frontier.end(position, end);
             }
         }
-        let steps = &self.recorder.state().steps;
-        self.frontier.retain(|position| steps[position].status == Status::Pending);
         for position in 0..self.engine.plan.steps.len() {
             self.go_on(position);
         }
+        // What was under way is ready still: what it waits for has ended.
+        let steps = &self.recorder.state().steps;
+        let open = |position: usize| matches!(steps[position].status, Status::Pending | Status::InProgress);
+        self.frontier.retain(open);
     }
 
     /// What is to run again, whatever came of it.
@@ -136,7 +138,7 @@ impl Turning<'_, '_> {
         }
     }
 
-    /// Begins again what was under way, and waits on for what was to be tried again.
+    /// Ends what had come to an end, and waits on for what was to be tried again.
     fn go_on(&mut self, position: usize) {
         let state = &self.recorder.state().steps[position];
         match state.status {
@@ -145,7 +147,6 @@ impl Turning<'_, '_> {
                 self.recorder.push(Fact::StepSucceeded { step, result: None });
                 self.frontier.end(position, End::Done);
             }
-            Status::InProgress => self.frontier.make_ready(position),
             Status::Failed => match (state.retry_in, state.failure.clone()) {
                 (Some(delay), _) => {
                     let waited = now().saturating_sub(state.ended_at.unwrap_or_default());
@@ -154,7 +155,7 @@ impl Turning<'_, '_> {
                 (None, Some(failure)) => self.retry(position, &failure),
                 (None, None) => self.frontier.end(position, End::Failed),
             },
-            Status::Pending | Status::Done | Status::Cancelled => {}
+            Status::Pending | Status::InProgress | Status::Done | Status::Cancelled => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
 mod cli;
+mod crash;
 mod diagnostics;
 mod document;
 mod document_recovery;
