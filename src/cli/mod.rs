@@ -12,10 +12,16 @@ mod open;
 mod outcome;
 pub mod pages;
 mod plan;
+mod resume;
 mod review;
 mod run;
+mod runs;
 mod schema;
+mod session;
 mod shape;
+mod show;
+mod signals;
+mod store;
 mod streams;
 mod tools;
 mod validate;
@@ -113,6 +119,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, mut streams: Streams) -> u
     };
     let done = match arguments.command {
         Command::Run(args) => run::run(&args, &mut streams),
+        Command::Resume(args) => resume::resume(&args, &mut streams),
+        Command::Show(args) => show::show_run(&args, &mut streams),
+        Command::Runs(args) => runs::runs(&args, &mut streams),
         Command::Plan(args) => plan::plan(&args, &mut streams),
         Command::Validate(args) => validate::validate(&args, &mut streams),
         Command::Explain(args) => explain::explain(&args, &mut streams),

@@ -17,12 +17,21 @@ pub struct Chosen {
     pub settings: ResolvedModel,
 }
 
+/// What is asked for, besides what the file says.
+#[derive(Clone, Copy, Debug)]
+pub enum Wish<'a> {
+    /// `--model`, where it is given; else the variable, else the file, else offline.
+    Flag(Option<&'a str>),
+    /// The model a run was started with.
+    Record(&'a ModelName),
+}
+
 /// Chooses and connects the model, and says so on stderr.
 ///
 /// The file's other settings (temperature and so on) hold whichever model is chosen; its `base_url`
 /// only for the model it names itself.
 pub fn choose(
-    flag: Option<&str>,
+    wish: Wish<'_>,
     file: Option<&ModelSettings>,
     inputs: &Map<String, Value>,
     env: &Value,
@@ -30,18 +39,23 @@ pub fn choose(
 ) -> Result<Chosen, Trouble> {
     let variable =
         (streams.variable)("WF_MODEL").map(|name| name.trim().to_owned()).filter(|it| !it.is_empty());
-    let by_file = flag.is_none() && variable.is_none();
     let scope = json!({"inputs": inputs, "env": env});
     let render = |what: &str, template: &crate::template::Template| {
         let fault =
             |error| Trouble::Said(Exit::Invalid, format!("{what} of the file cannot be filled in: {error}"));
         template.render_text(&scope).map_err(fault)
     };
-    let (name, from) = match (flag, variable, file) {
-        (Some(name), _, _) => (name.trim().to_owned(), "--model"),
-        (None, Some(name), _) => (name, "WF_MODEL"),
-        (None, None, Some(file)) => (render("`model`", &file.name)?, "the file"),
-        (None, None, None) => ("offline".to_owned(), "default"),
+    // Only a name that counts has to be one that can be filled in.
+    let counts = matches!(wish, Wish::Record(_)) || (matches!(wish, Wish::Flag(None)) && variable.is_none());
+    let named = file.filter(|_| counts).map(|file| render("`model`", &file.name)).transpose()?;
+    let (name, from, by_file) = match (wish, variable, named) {
+        (Wish::Record(name), _, named) => {
+            (name.to_string(), "the record", named.is_some_and(|named| named == name.as_str()))
+        }
+        (Wish::Flag(Some(name)), _, _) => (name.trim().to_owned(), "--model", false),
+        (Wish::Flag(None), Some(name), _) => (name, "WF_MODEL", false),
+        (Wish::Flag(None), None, Some(named)) => (named, "the file", true),
+        (Wish::Flag(None), None, None) => ("offline".to_owned(), "default", false),
     };
     let name = ModelName::new(name);
     let base_url = match file.filter(|_| by_file).and_then(|file| file.base_url.as_ref()) {

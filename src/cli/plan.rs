@@ -9,10 +9,11 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::args::{PlanArgs, PlanFormat};
-use super::model::choose;
+use super::model::{Wish, choose};
 use super::open::{asked, open, show};
-use super::run::{bind, block_on, environment, until_signal};
+use super::run::{bind, environment};
 use super::shape::listing;
+use super::signals::{block_on, until_signal};
 use super::{Exit, Streams, Trouble};
 use crate::event::{Fact, Progress, RecordError, Sink};
 use crate::executor::Signal;
@@ -34,7 +35,8 @@ pub fn plan(args: &PlanArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     };
     let inputs = bind(&workflow, &args.inputs, None, streams)?;
     let env = environment(&workflow, streams);
-    let chosen = choose(args.model.model.as_deref(), workflow.model.as_ref(), &inputs, &env, streams)?;
+    let chosen =
+        choose(Wish::Flag(args.model.model.as_deref()), workflow.model.as_ref(), &inputs, &env, streams)?;
     let goal = goal(args, &workflow, inputs, chosen.settings)?;
     let model = chosen.model;
     let planned = block_on(until_signal(planner::plan(model.as_ref(), &goal, &Unrecorded)))?;

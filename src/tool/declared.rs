@@ -29,6 +29,8 @@ pub struct Surroundings {
     pub env: BTreeMap<String, String>,
     /// The inputs of the run.
     pub inputs: Map<String, Value>,
+    /// What scripts held when the run started, by their paths as the file names them.
+    pub scripts: BTreeMap<String, String>,
 }
 
 impl Surroundings {

@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 pub use catalog::{BuildError, Catalog, Entry};
 pub use declared::Surroundings;
 pub use math::math_specs;
+pub use sql::scripts;
 
 use crate::id::{RunId, StepId};
 use crate::spec::ToolSpec;

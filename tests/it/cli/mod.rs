@@ -6,6 +6,7 @@ mod article;
 mod codes;
 mod pages;
 mod plans;
+mod records;
 mod runs;
 mod shown;
 mod signals;
@@ -22,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A folder in which `wf` runs.
 struct Place {
     folder: TempDir,
+    /// Where its records are.
+    state: TempDir,
     env: Vec<(String, String)>,
 }
 
@@ -34,7 +37,7 @@ struct Ran {
 
 impl Place {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), env: Vec::new() }
+        Self { folder: tempfile::tempdir().unwrap(), state: tempfile::tempdir().unwrap(), env: Vec::new() }
     }
 
     /// With a file in it.
@@ -78,6 +81,7 @@ impl Place {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_wf"));
         command.args(args).current_dir(self.folder.path()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("WF_STATE_DIR", self.state.path().join("runs"));
         command.env("HOME", self.folder.path()).env("LANG", "C.UTF-8");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
