@@ -4,6 +4,7 @@
 
 mod article;
 mod codes;
+mod kills;
 mod pages;
 mod plans;
 mod records;
