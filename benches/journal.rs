@@ -111,6 +111,7 @@ fn durable_chain(bencher: Bencher) {
             jobs: 4,
             stop: Stop::default(),
             resume: None,
+            instant: false,
         };
         (setup, journal)
     };

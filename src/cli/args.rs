@@ -30,6 +30,10 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Show a run from its record, as it was shown while it ran.
     Show(ShowRunArgs),
+    /// Do a recorded run again, from its record alone, and compare every request and call.
+    Replay(ReplayArgs),
+    /// Do every cassette again that lies beside a workflow.
+    Test(TestArgs),
     /// List the runs there are, the newest first, or remove their records.
     Runs(RunsArgs),
     /// Print the plan a model makes of a task, and run nothing.
@@ -77,6 +81,14 @@ pub struct RunArgs {
     /// Keep no record of the run: it cannot be shown, resumed or replayed.
     #[arg(long)]
     pub ephemeral: bool,
+    /// Write what went to and fro to this file, a cassette: with --replay and `wf test` the run is done again
+    /// from it. It is named NAME.cassette.yaml beside NAME.yaml, so that `wf test` finds it.
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub record: Option<PathBuf>,
+    /// Do the run again from a cassette: no network, no key, no tool is run. A request or call that differs from
+    /// the recorded one ends the run (exit code 1). Inputs are the recorded ones unless some are given.
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    pub replay: Option<PathBuf>,
 }
 
 /// What of a run is printed on stdout.
@@ -123,6 +135,22 @@ pub struct ResumeArgs {
     /// Run a model's plan without a question, also if it calls tools that change something.
     #[arg(long)]
     pub yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// The run: its id, the beginning of it, or `last`.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// Folders, workflows, or cassettes.
+    #[arg(value_name = "PATH", default_value = "workflows")]
+    pub paths: Vec<String>,
 }
 
 #[derive(Args, Debug)]

@@ -62,14 +62,7 @@ pub fn choose(
         Some(template) => Some(render("`base_url`", template)?),
         None => None,
     };
-    let settings = ResolvedModel {
-        name: name.clone(),
-        base_url: base_url.clone(),
-        temperature: file.and_then(|file| file.temperature),
-        max_tokens: file.and_then(|file| file.max_tokens),
-        seed: file.and_then(|file| file.seed),
-        timeout: file.and_then(|file| file.timeout),
-    };
+    let settings = ResolvedModel { base_url: base_url.clone(), ..settings(name.clone(), file) };
     let known = providers().iter().any(|provider| provider.name == name.provider());
     let variable = Arc::clone(&streams.variable);
     let model = connect(&name, base_url.as_deref(), &|name| variable(name)).map_err(|error| {
@@ -78,6 +71,18 @@ pub fn choose(
     })?;
     streams.remark(&announcement(&name, from, streams.look_err()));
     Ok(Chosen { model, settings })
+}
+
+/// What the file says about whichever model is asked.
+pub fn settings(name: ModelName, file: Option<&ModelSettings>) -> ResolvedModel {
+    ResolvedModel {
+        name,
+        base_url: None,
+        temperature: file.and_then(|file| file.temperature),
+        max_tokens: file.and_then(|file| file.max_tokens),
+        seed: file.and_then(|file| file.seed),
+        timeout: file.and_then(|file| file.timeout),
+    }
 }
 
 fn announcement(name: &ModelName, from: &str, look: crate::report::Look) -> String {

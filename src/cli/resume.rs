@@ -10,10 +10,10 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::args::ResumeArgs;
+use super::ground::{catalog, environment, surroundings};
 use super::model::{Wish, choose};
 use super::open::scope;
 use super::outcome::print_result;
-use super::run::{catalog, environment, surroundings};
 use super::session::Session;
 use super::store::store;
 use super::{Exit, Streams, Trouble};
@@ -72,6 +72,7 @@ pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble>
         jobs: args.jobs,
         stop: Stop::default(),
         resume: Some(Resume { state, plan, raised, decisions, from }),
+        instant: false,
     };
     Session { setup, journal: Box::new(journal), recorded: true, show: &args.show, yes: args.yes }
         .carry_out(streams)

@@ -3,31 +3,40 @@
 //! Main function: [`run`]. Gathers what the executor needs; how the run is carried out and how it ends
 //! is the session's.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::args::RunArgs;
+use super::cassette::{read_cassette, write_cassette};
 use super::dry_run::dry_run;
-use super::model::{Wish, choose};
-use super::open::{Opened, asked, open, read_file, read_stdin, show};
+use super::ground::{bind, bind_values, catalog, environment, ground, surroundings};
+use super::model::{Chosen, Wish, choose, settings};
+use super::open::{FileModel, Opened, asked, open};
+use super::replay::{Recorder, Replaying};
 use super::session::Session;
 use super::store;
 use super::{Exit, Streams, Trouble};
 use crate::event::Place;
 use crate::executor::{Setup, Stop};
-use crate::id::RunId;
+use crate::id::{ModelName, RunId};
 use crate::journal::{Discard, Journal};
-use crate::load::bind_inputs;
-use crate::report::diagnostics::Checked;
+use crate::llm::Model as _;
+use crate::run::Recording;
 use crate::source::Source;
-use crate::tool::{self, Catalog, Surroundings};
+use crate::tool::{self, Surroundings};
 use crate::workflow::Workflow;
 
 pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     let Opened { source, base, workflow } = match &args.file {
-        Some(file) => open(file, asked(args.model.model.as_deref(), streams), streams)?,
+        Some(file) => {
+            let asked = match args.replay {
+                Some(_) => FileModel::Unasked,
+                None => asked(args.model.model.as_deref(), streams),
+            };
+            open(file, asked, streams)?
+        }
         None => Opened {
             source: Source::new("<task>", ""),
             base: PathBuf::from("."),
@@ -38,15 +47,35 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
         let message = format!("`{}` has neither steps nor a `task`; give one: --task TEXT", source.name());
         return Err(Trouble::usage(message));
     }
-    let inputs = bind(&workflow, &args.inputs, args.input_json.as_deref(), streams)?;
+    let cassette = args.replay.as_deref().map(|path| read_cassette(path, streams)).transpose()?;
+    let recorded = cassette.as_ref().filter(|_| args.inputs.is_empty() && args.input_json.is_none());
+    let inputs = match recorded {
+        Some(cassette) => bind_values(&workflow, &cassette.inputs, streams)?,
+        None => bind(&workflow, &args.inputs, args.input_json.as_deref(), streams)?,
+    };
     let env = environment(&workflow, streams);
-    let chosen =
-        choose(Wish::Flag(args.model.model.as_deref()), workflow.model.as_ref(), &inputs, &env, streams)?;
-    let place = place(&source, &base);
+    let replaying = cassette
+        .as_ref()
+        .map(|cassette| Replaying::new(ModelName::new(cassette.model.as_str()), cassette.exchanges()));
+    let chosen = match &replaying {
+        Some(replaying) => Chosen {
+            settings: settings(replaying.model.name().clone(), workflow.model.as_ref()),
+            model: replaying.model.clone(),
+        },
+        None => {
+            let wish = Wish::Flag(args.model.model.as_deref());
+            choose(wish, workflow.model.as_ref(), &inputs, &env, streams)?
+        }
+    };
+    let place = ground(&source, &base);
     let around = surroundings(&place, &inputs, &env);
     let scripts = tool::scripts(&workflow.tools, &around);
     let place = Place { scripts: scripts.clone(), ..place };
     let catalog = catalog(&workflow, Surroundings { scripts, ..around })?;
+    let catalog = match &replaying {
+        Some(replaying) => replaying.calls.catalog(&catalog),
+        None => catalog,
+    };
     if args.dry_run {
         let tools = catalog.specs().cloned().collect::<Vec<_>>();
         let written = workflow.task.as_ref().map(|task| task.render_text(&json!({"inputs": inputs})));
@@ -60,90 +89,37 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
         return Ok(Exit::Success);
     }
     let run = RunId::generate();
-    let journal: Box<dyn Journal> = match args.ephemeral {
+    let mut journal: Box<dyn Journal> = match args.ephemeral {
         true => Box::new(Discard),
         false => Box::new(store::create(&run, streams)?),
     };
+    let recording = Arc::<Mutex<Recording>>::default();
+    if args.record.is_some() {
+        journal = Box::new(Recorder { inner: journal, recording: Arc::clone(&recording) });
+    }
     let setup = Setup {
         run,
         place,
         source,
         workflow,
         inputs,
-        task: args.task.clone(),
+        task: args.task.clone().or_else(|| cassette.and_then(|cassette| cassette.task)),
         model: chosen.model,
         settings: chosen.settings,
         catalog,
         jobs: args.jobs,
         stop: Stop::default(),
         resume: None,
+        instant: replaying.is_some(),
     };
-    Session { setup, journal, recorded: !args.ephemeral, show: &args.show, yes: args.yes }.carry_out(streams)
-}
-
-/// Where a run has its ground, so that it can go on from anywhere.
-fn place(source: &Source, base: &Path) -> Place {
-    let whole =
-        |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
-    let file = Path::new(source.name());
-    Place {
-        file: file.is_file().then(|| whole(file)),
-        base: whole(base),
-        workspace: whole(Path::new(".")),
-        scripts: BTreeMap::new(),
+    let yes = args.yes || replaying.is_some();
+    let session = Session { setup, journal, recorded: !args.ephemeral, show: &args.show, yes };
+    let ended = session.carry_out(streams);
+    if let Some(path) = &args.record {
+        write_cassette(path, &recording.lock().unwrap_or_else(PoisonError::into_inner), streams)?;
     }
-}
-
-/// The inputs of a run, or what is wrong with them, shown.
-pub(super) fn bind(
-    workflow: &Workflow,
-    pairs: &[(String, String)],
-    file: Option<&str>,
-    streams: &mut Streams,
-) -> Result<Map<String, Value>, Trouble> {
-    let file = match file {
-        None => None,
-        Some("-") => Some(read_stdin(streams)),
-        Some(path) => Some(read_file(Path::new(path))),
-    };
-    let file = match file.transpose() {
-        Ok(file) => file,
-        Err(checked) => {
-            show(&checked, streams);
-            return Err(Trouble::Shown(Exit::Invalid));
-        }
-    };
-    let bound = bind_inputs(&workflow.inputs, pairs, file.as_ref());
-    if bound.mistakes.is_empty() {
-        return Ok(bound.values);
+    match (ended, replaying.and_then(|replaying| replaying.left_over())) {
+        (Ok(Exit::Success), Some(left)) => Err(Trouble::Said(Exit::Failed, left)),
+        (ended, _) => ended,
     }
-    for (source, diagnostics) in bound.mistakes {
-        show(&Checked { source, diagnostics }, streams);
-    }
-    Err(Trouble::Shown(Exit::Invalid))
-}
-
-/// The environment variables a file declares and that are set.
-pub(super) fn environment(workflow: &Workflow, streams: &Streams) -> Value {
-    let set = workflow.env.iter().filter_map(|name| Some((name.clone(), (streams.variable)(name)?.into())));
-    Value::Object(set.collect())
-}
-
-/// What the tools of a run work in.
-pub(super) fn surroundings(place: &Place, inputs: &Map<String, Value>, env: &Value) -> Surroundings {
-    let env = env.as_object().into_iter().flatten();
-    let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
-    Surroundings {
-        base: PathBuf::from(&place.base),
-        workspace: PathBuf::from(&place.workspace),
-        env: env.collect::<BTreeMap<_, _>>(),
-        inputs: inputs.clone(),
-        scripts: place.scripts.clone(),
-    }
-}
-
-/// The tools of a run.
-pub(super) fn catalog(workflow: &Workflow, surroundings: Surroundings) -> Result<Catalog, Trouble> {
-    Catalog::build(&workflow.tools, surroundings)
-        .map_err(|error| Trouble::Said(Exit::Invalid, error.to_string()))
 }

@@ -366,7 +366,6 @@ fn files_folders_and_patterns_are_checked_once_each() {
         "a.yaml",
         "b.yml",
         "c.txt",
-        "a.cassette.yaml",
         "in/d.yaml",
         "in/deep/e.yaml",
         ".hid/f.yaml",

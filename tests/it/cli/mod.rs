@@ -8,6 +8,7 @@ mod kills;
 mod pages;
 mod plans;
 mod records;
+mod replays;
 mod runs;
 mod shown;
 mod signals;
