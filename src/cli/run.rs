@@ -49,7 +49,7 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     let inputs = bind(&workflow, &args.inputs, args.input_json.as_deref(), streams)?;
     let env = environment(&workflow, streams);
     let chosen = choose(args.model.model.as_deref(), workflow.model.as_ref(), &inputs, &env, streams)?;
-    let catalog = catalog(&workflow, &base, &inputs, &env)?;
+    let catalog = catalog(&workflow, &base, &inputs, &env, streams)?;
     if args.dry_run {
         let tools = catalog.specs().cloned().collect::<Vec<_>>();
         let written = workflow.task.as_ref().map(|task| task.render_text(&json!({"inputs": inputs})));
@@ -224,6 +224,7 @@ fn catalog(
     base: &Path,
     inputs: &Map<String, Value>,
     env: &Value,
+    streams: &Streams,
 ) -> Result<Catalog, Trouble> {
     let env = env.as_object().into_iter().flatten();
     let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
@@ -232,6 +233,7 @@ fn catalog(
         workspace: PathBuf::from("."),
         env: env.collect::<BTreeMap<_, _>>(),
         inputs: inputs.clone(),
+        supervisor: streams.supervisor.clone(),
     };
     Catalog::build(&workflow.tools, surroundings)
         .map_err(|error| Trouble::Said(Exit::Invalid, error.to_string()))

@@ -289,6 +289,8 @@ impl<'a> Turning<'a, '_> {
                     }
                     Err(Trouble::Failed(failure)) => self.fail(position, failure),
                     Err(Trouble::Record(error)) => return Err(error),
+                    // It stays under way in the record: the run can go on with it.
+                    Err(Trouble::Stopped) => {}
                 }
             }
         }

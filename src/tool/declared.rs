@@ -29,6 +29,9 @@ pub struct Surroundings {
     pub env: BTreeMap<String, String>,
     /// The inputs of the run.
     pub inputs: Map<String, Value>,
+    /// The program that holds commands, on Linux: started with `SUPERVISE` as its argument, it calls
+    /// `supervise`. Without it a command is held by its process group.
+    pub supervisor: Option<PathBuf>,
 }
 
 impl Surroundings {
