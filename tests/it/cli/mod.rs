@@ -9,6 +9,8 @@ mod plans;
 mod runs;
 mod shown;
 mod signals;
+#[cfg(target_os = "linux")]
+mod trees;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
