@@ -109,12 +109,20 @@ pub(super) async fn run(
     mut listen: impl FnMut(Stream, &[u8]),
 ) -> Result<Finished, Fault> {
     let (mut output, mut errors) = (Capture::new(bounds.max_output), Capture::tail(bounds.max_errors));
-    let mut held = tokio::select! {
+    let mut held = hold(order, supervisor)?;
+    let ended = tokio::select! {
         biased;
-        held = start(order, supervisor) => held?,
-        () = until(bounds.deadline) => return Ok(Finished { ending: Ending::OutOfTime, output, errors }),
-        () = bounds.stop.cancelled() => return Ok(Finished { ending: Ending::Stopped, output, errors }),
+        started = held.started() => {
+            started?;
+            None
+        }
+        () = until(bounds.deadline) => Some(Ending::OutOfTime),
+        () = bounds.stop.cancelled() => Some(Ending::Stopped),
     };
+    if let Some(ending) = ended {
+        held.gone().await;
+        return Ok(Finished { ending, output, errors });
+    }
     held.feed(input);
     let (mut stdout, mut stderr) = held.outputs();
     let (mut out_chunk, mut err_chunk) = (vec![0; CHUNK], vec![0; CHUNK]);
@@ -174,6 +182,9 @@ pub(super) async fn run(
 /// A running program, and how it is held. Dropped, it is ended.
 #[async_trait]
 trait Hold: Send {
+    /// Waits until the program runs.
+    async fn started(&mut self) -> Result<(), Fault>;
+
     fn outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>);
 
     /// What the program reads, all of it; given while its end is waited for.
@@ -195,10 +206,13 @@ trait Hold: Send {
     async fn gone(&mut self);
 }
 
-async fn start(order: Order, supervisor: Option<&Path>) -> Result<Box<dyn Hold>, Fault> {
+fn hold(order: Order, supervisor: Option<&Path>) -> Result<Box<dyn Hold>, Fault> {
     match supervisor {
         #[cfg(target_os = "linux")]
-        Some(supervisor) => Ok(Box::new(Supervised::start(order, supervisor).await?)),
+        Some(supervisor) => {
+            let held = Supervised::start(order, supervisor).map_err(Fault::Unsupervised)?;
+            Ok(Box::new(held))
+        }
         _ => Ok(Box::new(Group::start(&order).map_err(Fault::NotStarted)?)),
     }
 }

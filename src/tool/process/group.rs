@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::order::Order;
-use super::{Hold, PATIENCE};
+use super::{Fault, Hold, PATIENCE};
 
 /// A running program and its process group.
 pub(super) struct Group {
@@ -34,6 +34,11 @@ impl Group {
 
 #[async_trait]
 impl Hold for Group {
+    async fn started(&mut self) -> Result<(), Fault> {
+        // The system tells at once.
+        Ok(())
+    }
+
     fn outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.child.stdout.take(), self.child.stderr.take())
     }

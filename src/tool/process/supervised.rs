@@ -30,30 +30,20 @@ pub(super) struct Supervised {
 }
 
 impl Supervised {
-    /// Starts a program under a supervisor.
-    pub(super) async fn start(order: Order, supervisor: &Path) -> Result<Self, Fault> {
-        let (ours, theirs) = UnixStream::pair().map_err(Fault::Unsupervised)?;
+    /// Starts a supervisor and tells it what to start.
+    pub(super) fn start(order: Order, supervisor: &Path) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(supervisor);
         command.arg0("wf").arg(SUPERVISE).process_group(0);
         // The program can read its parent's environment: there is nothing in it but what finds libraries.
         command.env_clear().envs(std::env::var_os("LD_LIBRARY_PATH").map(|path| ("LD_LIBRARY_PATH", path)));
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let supervisor = command.spawn().map_err(Fault::Unsupervised)?;
+        let supervisor = command.spawn()?;
         // What was handed over would keep the link open on this side.
         drop(command);
-        let link = Link::new(ours).map_err(Fault::Unsupervised)?;
-        let mut this = Self { supervisor, link, program: None, over: false };
-        this.link.send(&Wish::Start(order));
-        match this.link.next().await.map_err(Fault::Unsupervised)? {
-            Some(Report::Started(id)) => {
-                this.program = Pid::from_raw(id);
-                Ok(this)
-            }
-            Some(Report::NotStarted(number)) => Err(Fault::NotStarted(io::Error::from_raw_os_error(number))),
-            Some(Report::Ended(_)) | None => {
-                Err(Fault::Unsupervised(io::Error::other("it ended before it had started anything")))
-            }
-        }
+        let mut link = Link::new(ours)?;
+        link.send(&Wish::Start(order));
+        Ok(Self { supervisor, link, program: None, over: false })
     }
 
     /// Somebody killed the supervisor: what still hangs together is ended from here.
@@ -69,6 +59,19 @@ impl Supervised {
 
 #[async_trait]
 impl Hold for Supervised {
+    async fn started(&mut self) -> Result<(), Fault> {
+        match self.link.next().await.map_err(Fault::Unsupervised)? {
+            Some(Report::Started(id)) => {
+                self.program = Pid::from_raw(id);
+                Ok(())
+            }
+            Some(Report::NotStarted(number)) => Err(Fault::NotStarted(io::Error::from_raw_os_error(number))),
+            Some(Report::Ended(_)) | None => {
+                Err(Fault::Unsupervised(io::Error::other("it ended before it had started anything")))
+            }
+        }
+    }
+
     fn outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.supervisor.stdout.take(), self.supervisor.stderr.take())
     }
