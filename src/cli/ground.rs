@@ -78,7 +78,12 @@ pub fn environment(workflow: &Workflow, streams: &Streams) -> Value {
 }
 
 /// What the tools of a run work in.
-pub fn surroundings(place: &Place, inputs: &Map<String, Value>, env: &Value) -> Surroundings {
+pub fn surroundings(
+    place: &Place,
+    inputs: &Map<String, Value>,
+    env: &Value,
+    streams: &Streams,
+) -> Surroundings {
     let env = env.as_object().into_iter().flatten();
     let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
     Surroundings {
@@ -87,6 +92,7 @@ pub fn surroundings(place: &Place, inputs: &Map<String, Value>, env: &Value) -> 
         env: env.collect::<BTreeMap<_, _>>(),
         inputs: inputs.clone(),
         scripts: place.scripts.clone(),
+        supervisor: streams.supervisor.clone(),
     }
 }
 

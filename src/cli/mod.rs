@@ -118,6 +118,12 @@ impl From<Refused> for Trouble {
 
 /// Runs one command: `args` begin with the program's name. Gives the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>, mut streams: Streams) -> u8 {
+    let args = args.into_iter().collect::<Vec<_>>();
+    // Not a command: how the program starts itself to hold one of its tools' commands.
+    #[cfg(target_os = "linux")]
+    if streams.supervisor.is_some() && matches!(&args[..], [_, only] if only == crate::tool::SUPERVISE) {
+        return crate::tool::supervise();
+    }
     let arguments = match Arguments::try_parse_from(args) {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error, &mut streams).code(),

@@ -131,7 +131,7 @@ fn one(path: &Path, streams: &mut Streams) -> Result<Result<(), String>, Trouble
     let replaying = Replaying::new(model.clone(), cassette.exchanges());
     let place = ground(&source, &base);
     let env = environment(&workflow, streams);
-    let tools = catalog(&workflow, surroundings(&place, &bound.values, &env))?;
+    let tools = catalog(&workflow, surroundings(&place, &bound.values, &env, streams))?;
     let setup = Setup {
         run: RunId::generate(),
         source,

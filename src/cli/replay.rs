@@ -148,7 +148,7 @@ pub fn replay(args: &ReplayArgs, streams: &mut Streams) -> Result<Exit, Trouble>
 fn setup(started: &Started, replaying: &Replaying, streams: &mut Streams) -> Result<Setup, Trouble> {
     let workflow = workflow(started, streams)?;
     let env = environment(&workflow, streams);
-    let tools = catalog(&workflow, surroundings(&started.place, &started.inputs, &env))?;
+    let tools = catalog(&workflow, surroundings(&started.place, &started.inputs, &env, streams))?;
     Ok(Setup {
         run: RunId::generate(),
         source: Source::new(started.place.file.as_deref().unwrap_or("<record>"), started.text.as_str()),

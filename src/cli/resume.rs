@@ -51,7 +51,7 @@ pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble>
     let env = environment(&workflow, streams);
     let wish = args.model.as_deref().map_or(Wish::Record(&started.model), |name| Wish::Flag(Some(name)));
     let chosen = choose(wish, workflow.model.as_ref(), &started.inputs, &env, streams)?;
-    let catalog = catalog(&workflow, surroundings(&started.place, &started.inputs, &env))?;
+    let catalog = catalog(&workflow, surroundings(&started.place, &started.inputs, &env, streams))?;
     let plan = plan
         .filter(|_| workflow.plan.is_none())
         .map(|plan| models_plan(&plan, &workflow, &run))

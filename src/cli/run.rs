@@ -68,7 +68,7 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
         }
     };
     let place = ground(&source, &base);
-    let around = surroundings(&place, &inputs, &env);
+    let around = surroundings(&place, &inputs, &env, streams);
     let scripts = tool::scripts(&workflow.tools, &around);
     let place = Place { scripts: scripts.clone(), ..place };
     let catalog = catalog(&workflow, Surroundings { scripts, ..around })?;

@@ -23,6 +23,9 @@ use crate::spec::Effect;
 use crate::step::{Means, Trouble, Work};
 use crate::workflow::{Action, Plan, Workflow};
 
+/// How long what is under way may take to end in good order: a little more than the tools take.
+const PATIENCE: Duration = Duration::from_secs(11);
+
 /// What happened while the loop waited.
 enum Ended {
     /// An attempt is over.
@@ -33,8 +36,15 @@ enum Ended {
 
 /// Why no further step is started.
 enum Halt {
-    Budget { limit: &'static str, allowed: u64 },
-    Signal(Signal),
+    Budget {
+        limit: &'static str,
+        allowed: u64,
+    },
+    /// What is under way is waited for until then.
+    Signal {
+        signal: Signal,
+        until: Instant,
+    },
 }
 
 /// One run of a plan.
@@ -156,14 +166,18 @@ impl<'a> Turning<'a, '_> {
 
     /// Waits until something ends, is reported, or is to stop.
     async fn wait(&mut self) -> Result<(), RecordError> {
-        let deadline = self.engine.limits.deadline.map(|(deadline, _)| deadline);
+        let (interrupted, moment) = match self.halt {
+            None => (false, self.engine.limits.deadline.map(|(deadline, _)| deadline)),
+            Some(Halt::Signal { until, .. }) => (true, Some(until)),
+            Some(Halt::Budget { .. }) => (false, None),
+        };
         let ended = tokio::select! {
             biased;
-            signal = self.engine.stop.requested() => {
-                self.halt = Some(Halt::Signal(signal));
+            signal = self.engine.stop.requested(), if !interrupted => {
+                self.interrupt(signal);
                 None
             }
-            () = until(deadline) => None,
+            () = until(moment) => None,
             Some(ended) = self.running.next() => Some(ended),
             () = self.outbox.filled() => None,
         };
@@ -173,7 +187,8 @@ impl<'a> Turning<'a, '_> {
     fn is_over(&self) -> bool {
         match self.halt {
             None => self.frontier.is_done(),
-            Some(Halt::Budget { limit: "timeout", .. } | Halt::Signal(_)) => true,
+            Some(Halt::Budget { limit: "timeout", .. }) => true,
+            Some(Halt::Signal { until, .. }) => self.active == 0 || Instant::now() >= until,
             // What is under way is let end: its result is paid for.
             Some(Halt::Budget { .. }) => self.active == 0,
         }
@@ -187,7 +202,7 @@ impl<'a> Turning<'a, '_> {
         let state = self.recorder.state();
         let tokens = state.usage.input + state.usage.output;
         if let Some(signal) = self.engine.stop.is_requested() {
-            self.halt = Some(Halt::Signal(signal));
+            self.interrupt(signal);
         } else if let Some((deadline, allowed)) = limits.deadline
             && Instant::now() >= deadline
         {
@@ -203,6 +218,12 @@ impl<'a> Turning<'a, '_> {
     fn reach(&mut self, limit: &'static str, allowed: u64) {
         self.recorder.push(Fact::BudgetReached { limit: limit.to_owned(), allowed });
         self.halt = Some(Halt::Budget { limit, allowed });
+    }
+
+    /// Nothing more is started, and what is under way is asked to end.
+    fn interrupt(&mut self, signal: Signal) {
+        self.engine.means.stop.cancel();
+        self.halt = Some(Halt::Signal { signal, until: Instant::now() + PATIENCE });
     }
 
     fn cancel_stuck(&mut self) {
@@ -293,6 +314,8 @@ impl<'a> Turning<'a, '_> {
                     }
                     Err(Trouble::Failed(failure)) => self.fail(position, failure),
                     Err(Trouble::Record(error)) => return Err(error),
+                    // It stays under way in the record: the run can go on with it.
+                    Err(Trouble::Stopped) => {}
                 }
             }
         }
@@ -342,7 +365,7 @@ impl<'a> Turning<'a, '_> {
     fn outcome(&self) -> Outcome {
         let state = self.recorder.state();
         match &self.halt {
-            Some(Halt::Signal(signal)) => Outcome::Interrupted { signal: signal.as_str().to_owned() },
+            Some(Halt::Signal { signal, .. }) => Outcome::Interrupted { signal: signal.as_str().to_owned() },
             Some(Halt::Budget { limit, allowed }) => {
                 let unit = if *limit == "timeout" { " ms" } else { "" };
                 Outcome::Stopped { reason: format!("limits.{limit} of {allowed}{unit} is reached") }

@@ -104,12 +104,12 @@ impl<'a> Dialogue<'a> {
             new,
         })
         .await?;
-        let answer = match left {
-            Some(left) => match tokio::time::timeout(left, means.model.ask(&request)).await {
-                Ok(answer) => answer,
-                Err(_) => return Err(self.attempt.out_of_time("the model did not answer").into()),
-            },
-            None => means.model.ask(&request).await,
+        let answer = tokio::select! {
+            biased;
+            answer = means.model.ask(&request) => answer,
+            // It can be asked again.
+            () = means.stop.cancelled() => return Err(Trouble::Stopped),
+            () = passed(left) => return Err(self.attempt.out_of_time("the model did not answer").into()),
         };
         if let Ok(reply) = &answer {
             sink.note(Fact::ModelAnswered {
@@ -128,6 +128,14 @@ impl Attempt<'_> {
         let allowed = self.deadline.map(|(_, allowed)| allowed).unwrap_or_default();
         let message = format!("{what} within {}, the step's timeout", seconds(allowed));
         Failure::transient(FailureKind::Timeout, message, None)
+    }
+}
+
+/// Waits that long; for ever, if the time is not limited.
+async fn passed(left: Option<Duration>) {
+    match left {
+        Some(left) => tokio::time::sleep(left).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -76,6 +76,7 @@ impl Query {
             max_bytes: context.max_output_bytes,
             deadline: context.timeout.map(|timeout| Instant::now() + timeout),
             lock_wait: context.timeout.map_or(LOCK_WAIT, |timeout| timeout.min(LOCK_WAIT)),
+            unwanted: Arc::default(),
         })
     }
 }
@@ -104,10 +105,18 @@ impl Tool for Query {
 
     async fn call(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Value, ToolFault> {
         let job = self.job(args, context)?;
-        let unwanted = Unwanted::default();
-        let seen = Arc::clone(&unwanted.0);
-        let asked = tokio::task::spawn_blocking(move || job.run(&seen)).await;
+        let unwanted = Unwanted(Arc::clone(&job.unwanted));
+        let mut asked = tokio::task::spawn_blocking(move || job.run());
+        let asked = tokio::select! {
+            asked = &mut asked => asked,
+            () = context.stop.cancelled() => {
+                // It stops within moments, or is through: then what it did counts.
+                drop(unwanted);
+                asked.await
+            }
+        };
         match (asked, context.timeout) {
+            (Ok(Err(Stop::Unwanted)), _) => Err(ToolFault::stopped("the query")),
             (Ok(Err(Stop::Timeout)), Some(timeout)) => Err(ToolFault::timeout("the query", timeout)),
             (Ok(Ok(value)), _) => Ok(value),
             (Ok(Err(Stop::Fault(fault))), _) => Err(fault),
@@ -120,8 +129,7 @@ impl Tool for Query {
     }
 }
 
-/// Set when the caller is gone.
-#[derive(Default)]
+/// Set when nobody waits for the query any more.
 struct Unwanted(Arc<AtomicBool>);
 
 impl Drop for Unwanted {
@@ -150,11 +158,13 @@ struct Job {
     max_bytes: usize,
     deadline: Option<Instant>,
     lock_wait: Duration,
+    unwanted: Arc<AtomicBool>,
 }
 
 /// Why a query has no result.
 enum Stop {
     Timeout,
+    Unwanted,
     Fault(ToolFault),
 }
 
@@ -165,9 +175,9 @@ impl From<ToolFault> for Stop {
 }
 
 impl Job {
-    fn run(&self, unwanted: &Arc<AtomicBool>) -> Result<Value, Stop> {
+    fn run(&self) -> Result<Value, Stop> {
         let mut connection = self.open()?;
-        let (unwanted, deadline) = (Arc::clone(unwanted), self.deadline);
+        let (unwanted, deadline) = (Arc::clone(&self.unwanted), self.deadline);
         let stops = move || {
             unwanted.load(Ordering::Relaxed) || deadline.is_some_and(|deadline| Instant::now() >= deadline)
         };
@@ -275,16 +285,16 @@ impl Job {
             other => other.to_string(),
         };
         match error.sqlite_error_code() {
-            Some(ErrorCode::OperationInterrupted) => {
-                match self.deadline.filter(|deadline| Instant::now() >= *deadline) {
-                    Some(_) => Stop::Timeout,
-                    None => ToolFault::transient("the query was ended: nobody waits for it").into(),
-                }
+            Some(ErrorCode::OperationInterrupted | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+                if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) =>
+            {
+                Stop::Timeout
             }
+            Some(ErrorCode::OperationInterrupted) => Stop::Unwanted,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                match self.deadline.filter(|deadline| Instant::now() >= *deadline) {
-                    Some(_) => Stop::Timeout,
-                    None => ToolFault::transient(format!("{what}: {reason}")).into(),
+                match self.unwanted.load(Ordering::Relaxed) {
+                    true => Stop::Unwanted,
+                    false => ToolFault::transient(format!("{what}: {reason}")).into(),
                 }
             }
             _ => ToolFault::permanent(format!("{what}: {reason}")).into(),

@@ -132,8 +132,9 @@ async fn a_locked_database_may_pass() {
         max_bytes: 1000,
         deadline: None,
         lock_wait: Duration::ZERO,
+        unwanted: Arc::default(),
     };
-    match job.run(&Arc::default()) {
+    match job.run() {
         Err(Stop::Fault(fault)) => assert_eq!(fault.kind, ToolFaultKind::Transient, "{fault}"),
         _ => panic!("the lock was not noticed"),
     }

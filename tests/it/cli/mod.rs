@@ -12,6 +12,8 @@ mod replays;
 mod runs;
 mod shown;
 mod signals;
+#[cfg(target_os = "linux")]
+mod trees;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
