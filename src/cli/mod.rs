@@ -4,18 +4,29 @@
 //! [`Streams`], so that it can be run from a test. Knows every other part; nothing knows it.
 
 mod args;
+mod cassette;
 mod dry_run;
 mod explain;
 mod graph;
+mod ground;
 mod model;
 mod open;
 mod outcome;
+mod output_file;
 pub mod pages;
 mod plan;
+mod rehearse;
+mod replay;
+mod resume;
 mod review;
 mod run;
+mod runs;
 mod schema;
+mod session;
 mod shape;
+mod show;
+mod signals;
+mod store;
 mod streams;
 mod tools;
 mod validate;
@@ -119,6 +130,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>, mut streams: Streams) -> u
     };
     let done = match arguments.command {
         Command::Run(args) => run::run(&args, &mut streams),
+        Command::Resume(args) => resume::resume(&args, &mut streams),
+        Command::Show(args) => show::show_run(&args, &mut streams),
+        Command::Replay(args) => replay::replay(&args, &mut streams),
+        Command::Test(args) => rehearse::rehearse(&args, &mut streams),
+        Command::Runs(args) => runs::runs(&args, &mut streams),
         Command::Plan(args) => plan::plan(&args, &mut streams),
         Command::Validate(args) => validate::validate(&args, &mut streams),
         Command::Explain(args) => explain::explain(&args, &mut streams),

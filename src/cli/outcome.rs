@@ -57,7 +57,7 @@ pub fn print_json(state: &RunState, streams: &mut Streams) -> io::Result<()> {
         "outcome": outcome,
         "result": result,
         "failure": failure,
-        "steps": state.steps.iter().map(step).collect::<Vec<_>>(),
+        "steps": state.steps.iter().map(step_json).collect::<Vec<_>>(),
         "repairs": state.repairs,
         "model": state.model,
         "model_calls": state.model_calls,
@@ -67,7 +67,8 @@ pub fn print_json(state: &RunState, streams: &mut Streams) -> io::Result<()> {
     streams.stdout.line(&format!("{value:#}"))
 }
 
-fn step(step: &StepState) -> Value {
+/// Everything about a step as a JSON object.
+pub fn step_json(step: &StepState) -> Value {
     let mut map = Map::new();
     map.insert("id".to_owned(), step.id.to_json());
     map.insert("type".to_owned(), json!(step.kind));

@@ -5,7 +5,7 @@
 mod builder;
 mod comments;
 mod draft;
-mod duration;
+pub mod duration;
 mod encoding;
 mod keys;
 mod layout;

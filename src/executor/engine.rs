@@ -58,6 +58,8 @@ pub(super) struct Engine<'a> {
     pub(super) limits: Limits,
     /// How the run goes on, where it is not a new one.
     pub(super) resume: Option<&'a Resume>,
+    /// Whether delays before a next attempt are left out.
+    pub(super) instant: bool,
 }
 
 /// The moving parts of a run.
@@ -119,11 +121,13 @@ impl<'a> Engine<'a> {
                 _ => 3,
             },
         };
-        Policy {
+        let policy = Policy {
             max_attempts: step.retry.max_attempts.unwrap_or(by_kind),
             delay: step.retry.delay.unwrap_or(Policy::PROVIDER.delay),
             max_delay: step.retry.max_delay.unwrap_or(Policy::PROVIDER.max_delay),
-        }
+            ..Policy::PROVIDER
+        };
+        if self.instant { policy.instant() } else { policy }
     }
 }
 

@@ -33,6 +33,7 @@ fn request() -> Request {
         kind: ToolKind::Command { argv: vec!["true".to_owned()] },
     };
     Request {
+        step: None,
         messages: vec![Message::User { text: "hello".to_owned() }],
         tools: vec![tool],
         choice: Choice::Tool("fetch".into()),

@@ -11,6 +11,7 @@ mod misbehaviour;
 mod offline;
 pub mod openai;
 mod remembered;
+mod replay;
 mod request;
 mod scripted;
 
@@ -22,6 +23,7 @@ pub use endpoint::{AddressFrom, Endpoint, Secret};
 pub use http::{CONNECT_TIMEOUT, DEFAULT_TIMEOUT, MAX_ANSWER_BYTES, Transport};
 pub use offline::Offline;
 pub use remembered::Remembered;
+pub use replay::{RecordedAsk, Replay};
 pub use request::{Call, Choice, Facts, Finish, Message, NamedResult, Reply, Request, ResponseFormat};
 pub use scripted::Scripted;
 

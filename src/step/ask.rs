@@ -80,6 +80,7 @@ impl<'a> Dialogue<'a> {
         let settings = &means.settings;
         let left = self.attempt.left();
         let request = Request {
+            step: Some((*step).clone()),
             messages: self.messages.clone(),
             tools: means.tools.to_vec(),
             choice,

@@ -16,6 +16,7 @@ mod output;
 #[cfg(test)]
 mod probe;
 mod process;
+mod replay;
 mod rows;
 mod sql;
 #[cfg(target_os = "linux")]
@@ -30,6 +31,8 @@ use tokio_util::sync::CancellationToken;
 pub use catalog::{BuildError, Catalog, Entry};
 pub use declared::Surroundings;
 pub use math::math_specs;
+pub use replay::{RecordedCall, RecordedCalls};
+pub use sql::scripts;
 #[cfg(target_os = "linux")]
 pub use supervisor::{SUPERVISE, supervise};
 

@@ -3,6 +3,7 @@
 //! Main type: [`Query`]. The arguments of a call are the named parameters of its one statement; the
 //! rows are the result. Runs where blocking is allowed, and stops when nobody waits for it any more.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use super::declared::{Surroundings, place, unfilled};
 use super::form::Form;
 use super::rows::Rows;
 use super::{CallContext, Tool, ToolFault};
-use crate::spec::{Effect, ToolSpec};
+use crate::spec::{Effect, ToolKind, ToolSpec};
 use crate::template::TemplateError;
 
 /// How long a locked database is waited for within one call.
@@ -62,6 +63,7 @@ impl Query {
             Ok(Some(Place {
                 path: self.surroundings.path(&written),
                 name: place(&written, &self.surroundings.base),
+                text: self.surroundings.scripts.get(&written).cloned(),
             }))
         };
         Ok(Job {
@@ -77,6 +79,22 @@ impl Query {
             unwanted: Arc::default(),
         })
     }
+}
+
+/// The scripts that tools will load, by their paths as the file names them. One that cannot be read, or
+/// is named by an argument of the call, is left to the call.
+pub fn scripts(specs: &[ToolSpec], surroundings: &Surroundings) -> BTreeMap<String, String> {
+    let named = specs.iter().filter_map(|spec| match &spec.kind {
+        ToolKind::Sql { init: Some(init), .. } => {
+            Form::text(init).ok()?.fill_text(&surroundings.scope(&Map::new())).ok()
+        }
+        _ => None,
+    });
+    let read = |written: String| {
+        let script = Place { path: surroundings.path(&written), name: String::new(), text: None };
+        Some((written, read_script(&script).ok()?))
+    };
+    named.filter_map(read).collect()
 }
 
 #[async_trait]
@@ -124,6 +142,8 @@ struct Place {
     path: PathBuf,
     /// As the file wrote it, for messages.
     name: String,
+    /// What it held when the run started, where that is known.
+    text: Option<String>,
 }
 
 /// Everything one call needs, away from the caller.
@@ -191,7 +211,10 @@ impl Job {
 
     fn prepare_memory(&self, connection: &Connection) -> Result<(), Stop> {
         let Some(script) = &self.init else { return Ok(()) };
-        let text = read_script(script)?;
+        let text = match &script.text {
+            Some(text) => text.clone(),
+            None => read_script(script)?,
+        };
         connection
             .execute_batch(&text)
             .map_err(|error| self.fault(&format!("the script {} failed", script.name), &error))

@@ -123,7 +123,7 @@ async fn a_locked_database_may_pass() {
     connection.execute_batch("BEGIN EXCLUSIVE").expect("locked");
     let path = "shop.db".to_owned();
     let job = Job {
-        database: Some(Place { path: folder.path().join(&path), name: path }),
+        database: Some(Place { path: folder.path().join(&path), name: path, text: None }),
         init: None,
         query: "SELECT * FROM sales".to_owned(),
         args: Map::new(),
