@@ -24,7 +24,12 @@ const STAYS: &str = "sleep 300 & echo $! > child; echo $$ > parent; wait";
 
 #[test]
 fn a_signal_ends_the_run_and_the_tools_processes() {
-    for (signal, code, name) in [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM")] {
+    let table = [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM"), (Signal::HUP, 143, "SIGHUP")];
+    for (signal, code, name) in table {
+        // A test that was started with nohup cannot start anything that listens to it.
+        if signal == Signal::HUP && ignores_hangup() {
+            continue;
+        }
         let place = waiting(STAYS, "");
         let mut command = place.command(&["run", "w.yaml"]);
         let wf = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -38,6 +43,43 @@ fn a_signal_ends_the_run_and_the_tools_processes() {
         assert!(said.contains(&format!("the run was interrupted by {name}")), "{said}");
         until("the tool's processes are gone", || !is_running(parent) && !is_running(child));
     }
+}
+
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
+    u64::from_str_radix(ignored.trim(), 16).unwrap() & 1 != 0
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_asked_for_no_hangup_gets_none() {
+    let place = waiting("echo $$ > parent; until test -e go; do sleep 0.01; done", "");
+    let wf = place.command(&["run", "w.yaml"]);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(wf.get_program()).args(wf.get_args());
+    shell.current_dir(wf.get_current_dir().unwrap()).env_clear();
+    shell.envs(wf.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let wf = shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    pid_in(&place.path("parent"));
+    kill_process(Pid::from_child(&wf), Signal::HUP).unwrap();
+    place.file("go", "");
+    let output = wf.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn nobody_has_to_listen() {
+    let place = waiting("until test -e go; do sleep 0.01; done; echo said; echo > done", "");
+    let mut command = place.command(&["run", "w.yaml", "--events"]);
+    let mut wf = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Both readers go away while the run goes on.
+    drop((wf.stdout.take(), wf.stderr.take()));
+    place.file("go", "");
+    assert_eq!(wf.wait().unwrap().code(), Some(0));
+    assert!(place.path("done").exists());
+    let shown: serde_json::Value = serde_json::from_str(&place.ok(&["show", "last", "--json"])).unwrap();
+    assert_eq!(shown["outcome"], "succeeded", "{shown}");
 }
 
 #[test]
