@@ -123,6 +123,31 @@ async fn a_signal_while_a_plan_is_made_ends_it() {
     assert!(said.contains("limits.timeout of 200 ms is reached"), "{said}");
 }
 
+#[tokio::test]
+async fn a_question_under_way_is_dropped_at_once_and_asked_again_later() {
+    let server = MockServer::start().await;
+    let late = ResponseTemplate::new(200).set_delay(Duration::from_secs(120));
+    Mock::given(any()).respond_with(late).mount(&server).await;
+    let text = "workflow_sequence:\n  - {id: 1, type: reasoning, description: Think}\n";
+    let place = Place::with("w.yaml", text).env("OPENAI_BASE_URL", &format!("{}/v1", server.uri()));
+    let mut command = place.command(&["run", "w.yaml", "--model", "openai/m", "--events"]);
+    let wf = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while server.received_requests().await.unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let start = Instant::now();
+    kill_process(Pid::from_child(&wf), Signal::INT).unwrap();
+    let output = wf.wait_with_output().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(9), "{:?}", start.elapsed());
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let events = String::from_utf8(output.stdout).unwrap();
+    assert!(events.contains("model_asked") && !events.contains("step_failed"), "{events}");
+    server.reset().await;
+    let answer = serde_json::json!({"choices": [{"message": {"role": "assistant", "content": "thought"}}]});
+    Mock::given(any()).respond_with(ResponseTemplate::new(200).set_body_json(answer)).mount(&server).await;
+    assert_eq!(place.ok(&["resume", "last"]), "thought\n");
+}
+
 #[test]
 fn the_time_of_the_whole_run_is_bounded() {
     let place = waiting(STAYS, "");

@@ -306,6 +306,7 @@ fn a_second_signal_waits_for_nothing() {
     let output = run.end();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!(code(&output), Some(130), "{}", said(&output));
+    assert!(said(&output).contains("SIGINT: what is under way is asked to end"), "{}", said(&output));
     forest.until_empty();
 }
 
