@@ -258,3 +258,89 @@ fn records_are_private_and_removed_on_demand() {
     let blocked = Place::shipped().env("WF_STATE_DIR", folder.join(format!("{newest}.db")).to_str().unwrap());
     assert!(blocked.fails(&["run", "workflows/bodmas.yaml"], 5).contains("WF_STATE_DIR"));
 }
+
+#[test]
+fn a_newer_record_is_refused_by_name_and_a_foreign_one_is_none() {
+    let place = Place::shipped();
+    place.ok(&["run", "workflows/bodmas.yaml"]);
+    let run = run_id(&place);
+    let path = place.state.path().join("runs").join(format!("{run}.db"));
+    let set = |name: &str, value: i32| {
+        rusqlite::Connection::open(&path).unwrap().pragma_update(None, name, value).unwrap();
+    };
+    set("user_version", 2);
+    for args in [&["show"][..], &["resume"], &["replay"]] {
+        let said = place.fails(args, 5);
+        assert!(said.contains("written by a newer wf (tables 2; this one knows 1)"), "{said}");
+    }
+    set("user_version", 1);
+    set("application_id", 7);
+    assert!(place.fails(&["show"], 5).contains("is no record of a run"));
+}
+
+#[test]
+fn an_interrupted_run_goes_on() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let text = "tools:
+  wait: {description: Waits, effect: read, command: [sh, -c, 'echo here >> began; while [ ! -e go ]; do sleep 0.01; done; echo 4']}
+workflow_sequence:
+  - {id: 1, type: tool_call, tool: wait, args: {}}
+  - {id: 2, type: tool_call, tool: add, args: {a: {step_result: 1}, b: 1}}
+";
+    let place = Place::with("w.yaml", text);
+    let wf = place
+        .command(&["run", "w.yaml"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    until("the tool runs", || lines(&place, "began") == 1);
+    kill_process(Pid::from_child(&wf), Signal::INT).unwrap();
+    let output = wf.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("to go on: wf resume "), "{said}");
+    assert!(place.ok(&["runs"]).contains("interrupted"));
+    place.file("go", "");
+    // It only reads, so it is simply called again; the attempt counts once.
+    let resumed = place.wf(&["resume", "last"]);
+    assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "5.0\n"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("Step 1: attempt 1 was interrupted"), "{}", resumed.stderr);
+    assert_eq!(lines(&place, "began"), 2);
+}
+
+#[test]
+fn a_full_disk_stops_the_run_before_the_next_effect() {
+    let text = "tools:
+  post: {description: Writes to the ledger, command: [sh, -c, 'echo posted >> ledger; head -c 200000 /dev/zero | tr \"\\0\" x']}
+workflow_sequence:
+"
+    .to_owned()
+        + &(1..=30).map(|id| format!("  - {{id: {id}, type: tool_call, tool: post, args: {{}}}}\n")).collect::<String>();
+    // Every result is the same value, so a run of the real size is made of different ones.
+    let text = text.replace("tr \"\\0\" x", "tr \"\\0\" x; date +%s%N");
+    let place = Place::with("w.yaml", &text);
+    // The shell's limit on the size of files is a disk that is full for the record alone.
+    let mut command = std::process::Command::new("sh");
+    command
+        .arg("-c")
+        .arg("ulimit -f 2048; trap '' XFSZ; exec \"$0\" run w.yaml")
+        .arg(env!("CARGO_BIN_EXE_wf"));
+    let output = command
+        .current_dir(place.folder.path())
+        .env("WF_STATE_DIR", place.state.path().join("runs"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("cannot write the run's record"), "{said}");
+    let before = lines(&place, "ledger");
+    assert!((1..30).contains(&before), "{before} calls were made");
+    // With room again it goes on; the call whose answer was lost is a person's to decide.
+    let said = place.fails(&["resume", "last"], 4);
+    let step = said.split("--done ").nth(1).unwrap().split('=').next().unwrap().to_owned();
+    place.ok(&["resume", "last", "--done", &format!("{step}=1")]);
+    assert_eq!(lines(&place, "ledger"), 30);
+}
