@@ -57,7 +57,7 @@ pub enum Exit {
     Unable,
     /// SIGINT.
     Interrupted,
-    /// SIGTERM.
+    /// SIGTERM, or SIGHUP.
     Terminated,
 }
 

@@ -18,8 +18,8 @@ pub fn exit(state: &RunState) -> Exit {
         Some(Outcome::Succeeded { .. }) => Exit::Success,
         Some(Outcome::Failed { failure, .. }) if failure.kind == FailureKind::Provider => Exit::Unable,
         Some(Outcome::Stopped { .. }) => Exit::Stopped,
-        Some(Outcome::Interrupted { signal }) if signal == "SIGTERM" => Exit::Terminated,
-        Some(Outcome::Interrupted { .. }) => Exit::Interrupted,
+        Some(Outcome::Interrupted { signal }) if signal == "SIGINT" => Exit::Interrupted,
+        Some(Outcome::Interrupted { .. }) => Exit::Terminated,
         Some(Outcome::Failed { .. }) | None => Exit::Failed,
     }
 }

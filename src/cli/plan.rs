@@ -136,7 +136,7 @@ pub(super) fn refused(error: PlanError, streams: &mut Streams) -> Trouble {
 pub(super) fn exit_of(signal: Signal) -> Exit {
     match signal {
         Signal::Interrupt => Exit::Interrupted,
-        Signal::Terminate => Exit::Terminated,
+        Signal::Terminate | Signal::Hangup => Exit::Terminated,
     }
 }
 

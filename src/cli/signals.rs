@@ -2,7 +2,8 @@
 //!
 //! Main functions: [`block_on`], [`watch`] and [`until_signal`]. Knows no run.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::task::Poll;
 
 use tokio::signal::unix::{self, SignalKind};
 
@@ -29,23 +30,40 @@ pub async fn watch(stop: Stop) -> Signal {
 }
 
 /// The signals that ask this process to end.
-struct Signals(Option<(unix::Signal, unix::Signal)>);
+struct Signals(Vec<(unix::Signal, Signal)>);
 
 impl Signals {
     /// From now on they are waited for, and end nothing by themselves.
     fn new() -> Self {
-        let both = (unix::signal(SignalKind::interrupt()), unix::signal(SignalKind::terminate()));
+        let mut all =
+            vec![(SignalKind::interrupt(), Signal::Interrupt), (SignalKind::terminate(), Signal::Terminate)];
+        // `nohup` means that the end of the terminal is not to be the end of the run.
+        if !is_ignored(SignalKind::hangup()) {
+            all.push((SignalKind::hangup(), Signal::Hangup));
+        }
         // Without a handler the system ends the process, which is what was asked for.
-        Self(if let (Ok(interrupt), Ok(terminate)) = both { Some((interrupt, terminate)) } else { None })
+        Self(all.into_iter().filter_map(|(kind, signal)| Some((unix::signal(kind).ok()?, signal))).collect())
     }
 
     async fn next(&mut self) -> Signal {
-        let Some((interrupt, terminate)) = &mut self.0 else { return std::future::pending().await };
-        tokio::select! {
-            _ = interrupt.recv() => Signal::Interrupt,
-            _ = terminate.recv() => Signal::Terminate,
-        }
+        poll_fn(|context| {
+            for (handler, signal) in &mut self.0 {
+                if handler.poll_recv(context).is_ready() {
+                    return Poll::Ready(*signal);
+                }
+            }
+            Poll::Pending
+        })
+        .await
     }
+}
+
+/// Whether this process was started with a signal ignored; only Linux tells.
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or_default();
+    ignored & (1 << (kind.as_raw_value() - 1)) != 0
 }
 
 /// The future's value, or the signal that came first.

@@ -16,7 +16,7 @@ use super::outbox::Outbox;
 use super::recorder::Recorder;
 use super::resume::Resume;
 use super::stop::{Signal, Stop};
-use crate::event::{CancelReason, Fact, Failure, FailureKind, Outcome, RecordError};
+use crate::event::{CancelReason, Fact, Failure, FailureKind, Outcome, Progress, RecordError, Sink};
 use crate::run::retry::Policy;
 use crate::run::{Blocked, End, Frontier, RunState, Status, View};
 use crate::spec::Effect;
@@ -223,6 +223,9 @@ impl<'a> Turning<'a, '_> {
     /// Nothing more is started, and what is under way is asked to end.
     fn interrupt(&mut self, signal: Signal) {
         self.engine.means.stop.cancel();
+        if self.active > 0 {
+            self.outbox.progress(Progress::Stopping { signal: signal.as_str() });
+        }
         self.halt = Some(Halt::Signal { signal, until: Instant::now() + PATIENCE });
     }
 

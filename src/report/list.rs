@@ -93,6 +93,7 @@ impl StepList {
         let (step, text) = match progress {
             Progress::ToolOutput { step, text } => (Some(step), text),
             Progress::ModelText { step, text } => (step.as_ref(), text),
+            Progress::Stopping { .. } => return,
         };
         let row = step.and_then(position).and_then(|at| self.rows.get_mut(at));
         let line = text.lines().rev().find(|line| !line.trim().is_empty());

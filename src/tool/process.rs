@@ -126,12 +126,13 @@ pub(super) async fn run(
     held.feed(input);
     let (mut stdout, mut stderr) = held.outputs();
     let (mut out_chunk, mut err_chunk) = (vec![0; CHUNK], vec![0; CHUNK]);
-    // Why it was asked to end, and how it did.
-    let (mut reason, mut status) = (None, None);
+    // Why it was asked to end, how it did, and whether all it started has ended too.
+    let (mut reason, mut status, mut empty) = (None, None, false);
     let (mut phase, mut alarm) = (Phase::Running, bounds.deadline);
     loop {
         if stdout.is_none()
             && stderr.is_none()
+            && (empty || phase == Phase::Over)
             && let Some(ending) = ending(reason, status, held.is_over())
         {
             held.gone().await;
@@ -152,10 +153,16 @@ pub(super) async fn run(
                     listen(Stream::Errors, &err_chunk[..read]);
                 }
             },
-            ended = held.ended(), if status.is_none() => {
-                status = Some(ended.map_err(Fault::Lost)?);
-                // What it started may still be printing; it is ended when the pipes close, or soon.
-                (phase, alarm) = (Phase::Over, Some(Instant::now() + LINGER));
+            sign = held.next(), if status.is_none() || phase == Phase::Asked && !empty => {
+                match sign.map_err(Fault::Lost)? {
+                    Sign::Ended(ended) => status = Some(ended),
+                    Sign::Empty => empty = true,
+                }
+                // What it started may still be printing; it is ended when the pipes close, or soon. What
+                // was asked to end has the time it was given.
+                if phase != Phase::Asked {
+                    (phase, alarm) = (Phase::Over, Some(Instant::now() + LINGER));
+                }
             }
             () = bounds.stop.cancelled(), if phase == Phase::Running => {
                 held.ask_to_end();
@@ -179,6 +186,14 @@ pub(super) async fn run(
     }
 }
 
+/// What is seen of a program.
+enum Sign {
+    /// It has ended.
+    Ended(ExitStatus),
+    /// After that: all that it started has ended too, or cannot be watched.
+    Empty,
+}
+
 /// A running program, and how it is held. Dropped, it is ended.
 #[async_trait]
 trait Hold: Send {
@@ -190,8 +205,8 @@ trait Hold: Send {
     /// What the program reads, all of it; given while its end is waited for.
     fn feed(&mut self, input: Vec<u8>);
 
-    /// Waits for the program's end. May be dropped and called again.
-    async fn ended(&mut self) -> io::Result<ExitStatus>;
+    /// Waits for the next sign; meanwhile the program is given its input. May be dropped and called again.
+    async fn next(&mut self) -> io::Result<Sign>;
 
     /// Asks it, and what it started, to end.
     fn ask_to_end(&mut self);

@@ -18,7 +18,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin};
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use descendants::Descendants;
 use protocol::{Link, Report, Wish};
@@ -32,6 +32,9 @@ const NAME: &str = "tool-supervisor";
 
 /// How long killed processes may show no sign of an end before they are looked for again.
 const SILENCE: Duration = Duration::from_millis(20);
+
+/// How often it is looked whether what was asked to end is still at it.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The system's number for what cannot be started without its having said why: EINVAL.
 const INVALID: i32 = 22;
@@ -84,20 +87,33 @@ async fn hold(mut link: Link) -> io::Result<()> {
     dup2_stdout(nothing()?)?;
     dup2_stderr(nothing()?)?;
     let below = Descendants::of(getpid());
+    // Whether all were asked to end.
+    let mut polite = false;
     loop {
+        let waits = polite && children.program.is_none();
         tokio::select! {
             wish = link.next() => match wish {
                 Ok(Some(Wish::Input(bytes))) => feed.push(&bytes),
                 Ok(Some(Wish::InputEnd)) => feed.end(),
-                Ok(Some(Wish::AskToEnd)) => below.ask_to_end(),
+                Ok(Some(Wish::AskToEnd)) => {
+                    below.ask_to_end();
+                    polite = true;
+                }
                 // It was closed, or whoever held it is gone or talks nonsense: all the same.
                 Ok(Some(Wish::Start(_)) | None) | Err(_) => break,
             },
-            _ = children.changed.recv() => {
-                children.collect(&mut link);
+            _ = children.changed.recv() => if !children.collect(&mut link) {
+                break;
+            },
+            () = asked.next() => {
+                below.ask_to_end();
+                polite = true;
             }
-            () = asked.next() => below.ask_to_end(),
             () = feed.give(), if feed.is_waiting() => {}
+            // Without the program, what ignores that it was asked is not waited for.
+            () = sleep(LOOK), if waits => if !below.may_end() {
+                break;
+            },
         }
     }
     drop(feed);

@@ -4,14 +4,13 @@
 //! this process is killed, is out of reach.
 
 use std::io;
-use std::process::ExitStatus;
 
 use async_trait::async_trait;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::order::Order;
-use super::{Fault, Hold, PATIENCE};
+use super::{Fault, Hold, PATIENCE, Sign};
 
 /// A running program and its process group.
 pub(super) struct Group {
@@ -22,13 +21,14 @@ pub(super) struct Group {
     input: Vec<u8>,
     /// How much of the input was given.
     given: usize,
+    ended: bool,
 }
 
 impl Group {
     pub(super) fn start(order: &Order) -> io::Result<Self> {
         let child = Command::from(order.command()).kill_on_drop(true).spawn()?;
         let id = child.id();
-        Ok(Self { child, id, stdin: None, input: Vec::new(), given: 0 })
+        Ok(Self { child, id, stdin: None, input: Vec::new(), given: 0, ended: false })
     }
 }
 
@@ -47,23 +47,33 @@ impl Hold for Group {
         (self.stdin, self.input) = (self.child.stdin.take(), input);
     }
 
-    async fn ended(&mut self) -> io::Result<ExitStatus> {
+    async fn next(&mut self) -> io::Result<Sign> {
+        if self.ended {
+            return Ok(Sign::Empty);
+        }
         while let Some(stdin) = &mut self.stdin {
             let rest = &self.input[self.given..];
             if rest.is_empty() {
                 break;
             }
-            tokio::select! {
+            let status = tokio::select! {
                 written = stdin.write(rest) => match written {
-                    Ok(written) if written > 0 => self.given += written,
+                    Ok(written) if written > 0 => {
+                        self.given += written;
+                        continue;
+                    }
                     // A program need not read what it is given: a closed pipe is not a fault.
                     _ => break,
                 },
-                status = self.child.wait() => return status,
-            }
+                status = self.child.wait() => status?,
+            };
+            self.ended = true;
+            return Ok(Sign::Ended(status));
         }
         self.stdin = None;
-        self.child.wait().await
+        let status = self.child.wait().await?;
+        self.ended = true;
+        Ok(Sign::Ended(status))
     }
 
     fn ask_to_end(&mut self) {

@@ -15,7 +15,7 @@ use rustix::process::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
 use super::order::Order;
-use super::{Fault, Hold, PATIENCE};
+use super::{Fault, Hold, PATIENCE, Sign};
 use crate::tool::supervisor::SUPERVISE;
 use crate::tool::supervisor::descendants::Descendants;
 use crate::tool::supervisor::protocol::{Link, Report, Wish};
@@ -25,6 +25,7 @@ pub(super) struct Supervised {
     supervisor: Child,
     link: Link,
     program: Option<Pid>,
+    ended: bool,
     /// Whether everything was told to end.
     over: bool,
 }
@@ -43,7 +44,7 @@ impl Supervised {
         drop(command);
         let mut link = Link::new(ours)?;
         link.send(&Wish::Start(order));
-        Ok(Self { supervisor, link, program: None, over: false })
+        Ok(Self { supervisor, link, program: None, ended: false, over: false })
     }
 
     /// Somebody killed the supervisor: what still hangs together is ended from here.
@@ -81,11 +82,16 @@ impl Hold for Supervised {
         self.link.send(&Wish::InputEnd);
     }
 
-    async fn ended(&mut self) -> io::Result<ExitStatus> {
+    async fn next(&mut self) -> io::Result<Sign> {
         loop {
             match self.link.next().await {
-                Ok(Some(Report::Ended(status))) => return Ok(ExitStatus::from_raw(status)),
+                Ok(Some(Report::Ended(status))) => {
+                    self.ended = true;
+                    return Ok(Sign::Ended(ExitStatus::from_raw(status)));
+                }
                 Ok(Some(_)) => {}
+                // A supervisor with nothing left to hold ends.
+                Ok(None) | Err(_) if self.ended => return Ok(Sign::Empty),
                 Ok(None) | Err(_) => {
                     self.end_what_is_left();
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "its supervisor is gone"));

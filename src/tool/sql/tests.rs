@@ -165,6 +165,21 @@ fn a_query_nobody_waits_for_is_ended() {
 }
 
 #[tokio::test]
+async fn a_query_ends_when_the_run_does_and_what_it_did_before_counts() {
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    for (query, expected) in [(endless, None), ("SELECT 1 AS x", Some(json!([{"x": 1}])))] {
+        let kind = ToolKind::Sql { database: None, init: None, query: query.to_owned() };
+        let probe = Probe::default();
+        probe.stop.cancel();
+        let result = probe.declared(spec(kind, Effect::Read), Surroundings::default(), json!({})).await;
+        let fault = result.clone().err().map(|fault| (fault.kind, fault.message));
+        let stopped = (ToolFaultKind::Stopped, "the query was ended because the run was stopped".to_owned());
+        // A short query may be through before it looks whether it is still wanted.
+        assert!(result.ok() == expected || fault == Some(stopped), "{fault:?}");
+    }
+}
+
+#[tokio::test]
 async fn rows_that_are_too_many_are_left_out_and_said() {
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
     let kind = ToolKind::Sql { database: None, init: None, query: endless.to_owned() };

@@ -24,11 +24,21 @@ impl Descendants {
 
     /// Asks all of them to end.
     pub(super) fn ask_to_end(&self) {
-        self.meet(|pid| {
+        // One that ends gives its children to somebody else, so they are all found first.
+        let mut found = Vec::new();
+        self.meet(|pid| found.push(pid));
+        for pid in found {
             // It may be gone already. What was stopped can only end once it goes on.
             let _ = kill_process(pid, Signal::TERM);
             let _ = kill_process(pid, Signal::CONT);
-        });
+        }
+    }
+
+    /// Whether one of them does not ignore that it is asked to end.
+    pub(super) fn may_end(&self) -> bool {
+        let mut any = false;
+        self.meet(|pid| any |= !ignores_term(pid));
+        any
     }
 
     /// Kills all of them. Tells how many could be reached.
@@ -99,6 +109,17 @@ fn by_parent() -> HashMap<Pid, Vec<Pid>> {
         }
     }
     found
+}
+
+/// Whether a process ignores TERM; true of one that is gone.
+fn ignores_term(pid: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("").trim();
+    let ignored = u64::from_str_radix(field("SigIgn:"), 16);
+    let is_over = field("State:").starts_with(['Z', 'X']);
+    is_over
+        || ignored.is_ok_and(|ignored| ignored & 1 << (Signal::TERM.as_raw() - 1) != 0)
+        || status.is_empty()
 }
 
 fn pid(text: &str) -> Option<Pid> {

@@ -4,9 +4,10 @@
 //! message too: whoever held the supervisor is gone, and everything must end. Knows no process.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream as StdStream;
 
-use tokio::io::{AsyncWriteExt, Interest};
+use tokio::io::Interest;
 use tokio::net::UnixStream;
 
 use crate::tool::process::Order;
@@ -100,14 +101,16 @@ pub(in crate::tool) struct Link {
     socket: UnixStream,
     unread: Vec<u8>,
     unsent: Vec<u8>,
-    closing: bool,
+    /// The same socket, by which sending can be given up at once.
+    handle: StdStream,
 }
 
 impl Link {
     pub(in crate::tool) fn new(socket: StdStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
+        let handle = socket.try_clone()?;
         let socket = UnixStream::from_std(socket)?;
-        Ok(Self { socket, unread: Vec::new(), unsent: Vec::new(), closing: false })
+        Ok(Self { socket, unread: Vec::new(), unsent: Vec::new(), handle })
     }
 
     /// Puts a message behind those that were not sent yet, and sends what can be sent at once.
@@ -123,8 +126,9 @@ impl Link {
 
     /// Nothing more is sent, also what was not sent yet: the other side sees the end of the stream.
     pub(in crate::tool) fn close(&mut self) {
-        self.closing = true;
         self.unsent.clear();
+        // The other side may be gone already.
+        let _ = self.handle.shutdown(Shutdown::Write);
     }
 
     /// Waits for the next message; `None` when the other side has closed. May be dropped and called again.
@@ -136,10 +140,6 @@ impl Link {
             if let Some(frame) = self.take()? {
                 return Ok(Some(frame));
             }
-            if self.closing {
-                // The other side may be gone already.
-                let _ = self.socket.shutdown().await;
-            }
             let ready = self.socket.ready(self.interest()).await?;
             if ready.is_writable() {
                 self.push();
@@ -150,6 +150,8 @@ impl Link {
                     Ok(0) => return Ok(None),
                     Ok(_) => {}
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    // It has closed without having read everything.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
                     Err(error) => return Err(error),
                 }
             }

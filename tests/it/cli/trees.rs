@@ -244,6 +244,47 @@ fn a_program_may_use_its_last_seconds_and_what_it_makes_of_them_counts() {
 }
 
 #[test]
+fn one_that_flees_from_process_to_process_is_caught() {
+    // Each starts the next in a session of its own and ends; it would go on for some seconds.
+    let flee = "test $1 -gt 0 && setsid sh flee.sh $(($1 - 1)) >/dev/null 2>&1 &\n";
+    for (last, killed) in [("", false), ("wait", true)] {
+        let then = format!("for i in 1 2 3; do sh flee.sh 5000 & done; sleep 0.2; echo > waits; {last}");
+        let step = format!("  - {{id: 1, type: tool_call, tool: tree, args: {{then: '{then}'}}}}\n");
+        let forest = Forest::new(&step);
+        forest.place.file("flee.sh", flee);
+        let run = forest.start(&[]);
+        until("they flee", || forest.place.path("waits").exists());
+        if killed {
+            run.signal(Signal::KILL);
+        }
+        let start = Instant::now();
+        let output = run.end();
+        assert_eq!(output.status.code(), (!killed).then_some(0), "{}", said(&output));
+        forest.until_empty();
+        assert!(start.elapsed() < Duration::from_secs(3), "they ended by themselves");
+    }
+}
+
+#[test]
+fn what_the_program_started_has_its_time_too() {
+    // The shell at the top ends at once when it is asked, its child only after it has cleared up.
+    let child = "trap \\\"sleep 1; echo > cleared; exit\\\" TERM; echo > waits; while :; do sleep 0.05; done";
+    let then = format!("sh -c \"{child}\" >/dev/null 2>&1 & wait");
+    let step = format!("  - {{id: 1, type: tool_call, tool: tree, args: {{then: '{then}'}}}}\n");
+    let forest = Forest::new(&step);
+    let run = forest.start(&[]);
+    until("it waits", || forest.place.path("waits").exists());
+    let start = Instant::now();
+    run.signal(Signal::TERM);
+    let output = run.end();
+    assert_eq!(code(&output), Some(143), "{}", said(&output));
+    assert!(forest.place.path("cleared").exists(), "it was killed while it cleared up");
+    // The daemon that ignores the request is not waited for.
+    assert!(start.elapsed() < Duration::from_secs(9), "{:?}", start.elapsed());
+    forest.assert_empty();
+}
+
+#[test]
 fn a_second_signal_waits_for_nothing() {
     let then = "trap \"echo > asked\" TERM; while :; do sleep 0.05; done";
     let forest =
@@ -265,6 +306,7 @@ fn a_second_signal_waits_for_nothing() {
     let output = run.end();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!(code(&output), Some(130), "{}", said(&output));
+    assert!(said(&output).contains("SIGINT: what is under way is asked to end"), "{}", said(&output));
     forest.until_empty();
 }
 
