@@ -14,6 +14,7 @@ mod merge;
 pub mod node;
 mod notes;
 mod path;
+mod places;
 mod recovery;
 pub mod reply;
 mod scalar;
