@@ -242,7 +242,7 @@ fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<(usize,
     let allowed = match length {
         0..=2 => 1,
         3..=5 => 2,
-        length => length / 3 + 1,
+        length => (length / 3).max(2),
     };
     let candidates = known.into_iter().filter(|candidate| candidate.len() <= LONGEST);
     candidates

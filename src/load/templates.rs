@@ -128,7 +128,7 @@ impl<'a> Texts<'a> {
                 Some(template)
             }
             Err(error) => {
-                self.syntax(&error, text, span, trail);
+                self.wrong(&error, text, span, trail, may);
                 None
             }
         }
@@ -142,7 +142,7 @@ impl<'a> Texts<'a> {
                 Some(condition)
             }
             Err(error) => {
-                self.syntax(&error, text, span, trail);
+                self.wrong(&error, text, span, trail, Readable::STEP);
                 None
             }
         }
@@ -199,6 +199,15 @@ impl<'a> Texts<'a> {
             None
         };
         Places { text, raw, span, offset, searches: Cell::new(SEARCHES) }
+    }
+
+    /// Everything that is wrong in a text that is no template.
+    fn wrong(&mut self, error: &TemplateError, text: &str, span: Span, trail: &Trail<'_>, may: Readable<'_>) {
+        self.syntax(error, text, span, trail);
+        for more in &error.more {
+            self.syntax(more, text, span, trail);
+        }
+        self.reads(&error.reads, text, span, trail, may);
     }
 
     fn syntax(&mut self, error: &TemplateError, text: &str, span: Span, trail: &Trail<'_>) {
