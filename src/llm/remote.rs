@@ -129,6 +129,8 @@ impl Remote {
                 };
                 if !text.is_empty() {
                     hear(&text);
+                    // Many pieces may come at once: whoever listens gets to show each.
+                    tokio::task::yield_now().await;
                 }
                 if ended {
                     // Read to its end, a connection can be used again; a server that keeps it open is

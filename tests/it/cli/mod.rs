@@ -4,6 +4,8 @@
 
 mod article;
 mod codes;
+mod fake;
+mod models;
 mod pages;
 mod plans;
 mod runs;
