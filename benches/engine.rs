@@ -89,6 +89,7 @@ fn bench(bencher: Bencher, text: String, steps: usize, jobs: usize) {
         jobs,
         stop: Stop::default(),
         resume: None,
+        instant: false,
     };
     bencher.counter(divan::counter::ItemsCount::new(steps)).with_inputs(setup).bench_local_values(|setup| {
         let run = async { execute(setup, &mut Discard, &mut Nobody, &mut Nobody).await };

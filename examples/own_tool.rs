@@ -100,6 +100,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         jobs: 4,
         stop: Stop::default(),
         resume: None,
+        instant: false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let state = runtime.block_on(execute(setup, &mut Discard, &mut Printer, &mut Printer))?;

@@ -330,6 +330,8 @@ pub enum Progress {
     ToolOutput { step: StepId, text: String },
     /// A piece of a model's text.
     ModelText { step: Option<StepId>, text: String },
+    /// A signal came: what is under way was asked to end and is waited for.
+    Stopping { signal: &'static str },
 }
 
 /// What the hands report through: the fact is stored before the call returns.

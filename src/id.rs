@@ -115,6 +115,17 @@ impl RunId {
         Self(ulid::Ulid::generate().to_string().to_lowercase())
     }
 
+    /// The id with this text; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let id = ulid::Ulid::from_string(text).ok()?.to_string().to_lowercase();
+        Some(Self(id)).filter(|id| id.0 == text)
+    }
+
+    /// When it was generated: milliseconds since the Unix epoch.
+    pub fn began_at(&self) -> u64 {
+        ulid::Ulid::from_string(&self.0).map(|id| id.timestamp_ms()).unwrap_or_default()
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -26,6 +26,16 @@ pub struct Arguments {
 pub enum Command {
     /// Run a workflow, or plan a task and run the plan.
     Run(RunArgs),
+    /// Go on with a run that was stopped, interrupted or has failed.
+    Resume(ResumeArgs),
+    /// Show a run from its record, as it was shown while it ran.
+    Show(ShowRunArgs),
+    /// Do a recorded run again, from its record alone, and compare every request and call.
+    Replay(ReplayArgs),
+    /// Do every cassette again that lies beside a workflow.
+    Test(TestArgs),
+    /// List the runs there are, the newest first, or remove their records.
+    Runs(RunsArgs),
     /// Print the plan a model makes of a task, and run nothing.
     Plan(PlanArgs),
     /// Check workflow files: every mistake, with its place.
@@ -63,18 +73,137 @@ pub struct RunArgs {
     /// Show the checked plan and which steps would ask the model; run nothing.
     #[arg(long, conflicts_with_all = ["json", "events"])]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub show: ShowArgs,
+    /// Run a model's plan without a question, also if it calls tools that change something.
+    #[arg(long)]
+    pub yes: bool,
+    /// Keep no record of the run: it cannot be shown, resumed or replayed.
+    #[arg(long)]
+    pub ephemeral: bool,
+    /// Write what went to and fro to this file, a cassette: with --replay and `wf test` the run is done again
+    /// from it. It is named NAME.cassette.yaml beside NAME.yaml, so that `wf test` finds it.
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub record: Option<PathBuf>,
+    /// Do the run again from a cassette: no network, no key, no tool is run. A request or call that differs from
+    /// the recorded one ends the run (exit code 1). Inputs are the recorded ones unless some are given.
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    pub replay: Option<PathBuf>,
+}
+
+/// What of a run is printed on stdout.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
     /// Print one JSON object about the run on stdout, instead of the result.
     #[arg(long, conflicts_with = "events")]
     pub json: bool,
     /// Print the events of the run as JSON lines on stdout, instead of the result.
     #[arg(long)]
     pub events: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The run: its id, the beginning of it, or `last`.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// Call the tool of this step again, though nobody knows whether it was carried out when the run was
+    /// interrupted. May be given several times, as may --done and --fail.
+    #[arg(long, value_name = "STEP")]
+    pub rerun: Vec<String>,
+    /// The call of this step was carried out, and this is its result: JSON, or text that is no JSON.
+    #[arg(long, value_name = "STEP=JSON", value_parser = pair)]
+    pub done: Vec<(String, String)>,
+    /// The call of this step was not carried out, and the step has failed.
+    #[arg(long, value_name = "STEP")]
+    pub fail: Vec<String>,
+    /// Run again from this step: it and every step that depends on it, also those that are done.
+    #[arg(long, value_name = "STEP")]
+    pub from: Option<String>,
+    /// Raise a limit, from now on: max_tokens=N, max_steps=N or timeout=DURATION, counted over the whole
+    /// run. May be given several times.
+    #[arg(long, value_name = "LIMIT=N", value_parser = pair)]
+    pub raise: Vec<(String, String)>,
+    /// Another model for what is still to be asked. Default: the one the run was started with.
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// How many steps may run at once.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = jobs)]
+    pub jobs: usize,
+    #[command(flatten)]
+    pub show: ShowArgs,
     /// Run a model's plan without a question, also if it calls tools that change something.
     #[arg(long)]
     pub yes: bool,
-    /// Keep no record of the run.
+}
+
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// The run: its id, the beginning of it, or `last`.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// Folders, workflows, or cassettes.
+    #[arg(value_name = "PATH", default_value = "workflows")]
+    pub paths: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct ShowRunArgs {
+    /// The run: its id, the beginning of it, or `last`.
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// Everything about one step: what it was given, what came of it, attempts, tokens, time.
+    #[arg(long, value_name = "STEP")]
+    pub step: Option<String>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct RunsArgs {
+    #[command(subcommand)]
+    pub command: Option<RunsCommand>,
+    /// Only runs of the workflow of this name.
+    #[arg(long, value_name = "NAME")]
+    pub workflow: Option<String>,
+    /// Only runs that stand like this.
+    #[arg(long, value_name = "STATE", value_parser = ["running", "succeeded", "failed", "stopped", "interrupted", "cut-off", "damaged"])]
+    pub state: Option<String>,
+    /// At most so many.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Print a JSON list.
     #[arg(long)]
-    pub ephemeral: bool,
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RunsCommand {
+    /// Remove records of runs that have ended. One that is being run is never removed.
+    Prune(PruneArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct PruneArgs {
+    /// Only runs that began so long ago: 30d, 12h, 90m.
+    #[arg(long, value_name = "TIME")]
+    pub older_than: Option<String>,
+    /// Keep the newest so many, whatever their age.
+    #[arg(long, value_name = "N")]
+    pub keep: Option<usize>,
+    /// Remove also those that could still go on: stopped, interrupted, cut off.
+    #[arg(long)]
+    pub unfinished: bool,
+    /// Say which, and remove nothing.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Args, Debug)]

@@ -4,18 +4,29 @@
 //! [`Streams`], so that it can be run from a test. Knows every other part; nothing knows it.
 
 mod args;
+mod cassette;
 mod dry_run;
 mod explain;
 mod graph;
+mod ground;
 mod model;
 mod open;
 mod outcome;
+mod output_file;
 pub mod pages;
 mod plan;
+mod rehearse;
+mod replay;
+mod resume;
 mod review;
 mod run;
+mod runs;
 mod schema;
+mod session;
 mod shape;
+mod show;
+mod signals;
+mod store;
 mod streams;
 mod tools;
 mod validate;
@@ -46,7 +57,7 @@ pub enum Exit {
     Unable,
     /// SIGINT.
     Interrupted,
-    /// SIGTERM.
+    /// SIGTERM, or SIGHUP.
     Terminated,
 }
 
@@ -107,12 +118,23 @@ impl From<Refused> for Trouble {
 
 /// Runs one command: `args` begin with the program's name. Gives the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>, mut streams: Streams) -> u8 {
+    let args = args.into_iter().collect::<Vec<_>>();
+    // Not a command: how the program starts itself to hold one of its tools' commands.
+    #[cfg(target_os = "linux")]
+    if streams.supervisor.is_some() && matches!(&args[..], [_, only] if only == crate::tool::SUPERVISE) {
+        return crate::tool::supervise();
+    }
     let arguments = match Arguments::try_parse_from(args) {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error, &mut streams).code(),
     };
     let done = match arguments.command {
         Command::Run(args) => run::run(&args, &mut streams),
+        Command::Resume(args) => resume::resume(&args, &mut streams),
+        Command::Show(args) => show::show_run(&args, &mut streams),
+        Command::Replay(args) => replay::replay(&args, &mut streams),
+        Command::Test(args) => rehearse::rehearse(&args, &mut streams),
+        Command::Runs(args) => runs::runs(&args, &mut streams),
         Command::Plan(args) => plan::plan(&args, &mut streams),
         Command::Validate(args) => validate::validate(&args, &mut streams),
         Command::Explain(args) => explain::explain(&args, &mut streams),

@@ -18,8 +18,8 @@ pub fn exit(state: &RunState) -> Exit {
         Some(Outcome::Succeeded { .. }) => Exit::Success,
         Some(Outcome::Failed { failure, .. }) if failure.kind == FailureKind::Provider => Exit::Unable,
         Some(Outcome::Stopped { .. }) => Exit::Stopped,
-        Some(Outcome::Interrupted { signal }) if signal == "SIGTERM" => Exit::Terminated,
-        Some(Outcome::Interrupted { .. }) => Exit::Interrupted,
+        Some(Outcome::Interrupted { signal }) if signal == "SIGINT" => Exit::Interrupted,
+        Some(Outcome::Interrupted { .. }) => Exit::Terminated,
         Some(Outcome::Failed { .. }) | None => Exit::Failed,
     }
 }
@@ -57,7 +57,7 @@ pub fn print_json(state: &RunState, streams: &mut Streams) -> io::Result<()> {
         "outcome": outcome,
         "result": result,
         "failure": failure,
-        "steps": state.steps.iter().map(step).collect::<Vec<_>>(),
+        "steps": state.steps.iter().map(step_json).collect::<Vec<_>>(),
         "repairs": state.repairs,
         "model": state.model,
         "model_calls": state.model_calls,
@@ -67,7 +67,8 @@ pub fn print_json(state: &RunState, streams: &mut Streams) -> io::Result<()> {
     streams.stdout.line(&format!("{value:#}"))
 }
 
-fn step(step: &StepState) -> Value {
+/// Everything about a step as a JSON object.
+pub fn step_json(step: &StepState) -> Value {
     let mut map = Map::new();
     map.insert("id".to_owned(), step.id.to_json());
     map.insert("type".to_owned(), json!(step.kind));

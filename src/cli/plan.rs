@@ -2,17 +2,16 @@
 //!
 //! Main function: [`plan`]. What is printed as YAML is a workflow file that runs.
 
-use std::io::Write as _;
-use std::path::Path;
-
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::args::{PlanArgs, PlanFormat};
-use super::model::choose;
+use super::ground::{bind, environment};
+use super::model::{Wish, choose};
 use super::open::{asked, open, show};
-use super::run::{bind, block_on, environment, until_signal};
+use super::output_file::write_whole;
 use super::shape::listing;
+use super::signals::{block_on, until_signal};
 use super::{Exit, Streams, Trouble};
 use crate::event::{Fact, Progress, RecordError, Sink};
 use crate::executor::Signal;
@@ -34,7 +33,8 @@ pub fn plan(args: &PlanArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     };
     let inputs = bind(&workflow, &args.inputs, None, streams)?;
     let env = environment(&workflow, streams);
-    let chosen = choose(args.model.model.as_deref(), workflow.model.as_ref(), &inputs, &env, streams)?;
+    let chosen =
+        choose(Wish::Flag(args.model.model.as_deref()), workflow.model.as_ref(), &inputs, &env, streams)?;
     let goal = goal(args, &workflow, inputs, chosen.settings)?;
     let model = chosen.model;
     let planned = block_on(until_signal(planner::plan(model.as_ref(), &goal, &Unrecorded)))?;
@@ -110,25 +110,6 @@ fn write(
     Ok(())
 }
 
-/// Writes a file so that nobody ever sees half of it.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    // What is not a file (a pipe, /dev/stdout) cannot be put in place by a rename.
-    if path.exists() && !path.is_file() {
-        return std::fs::write(path, text);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let done = std::fs::File::create(&part)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&part, path));
-    if done.is_err() {
-        // The fault that counts is the one above.
-        let _ = std::fs::remove_file(&part);
-    }
-    done
-}
-
 /// Shows why there is no plan.
 pub(super) fn refused(error: PlanError, streams: &mut Streams) -> Trouble {
     match error {
@@ -155,7 +136,7 @@ pub(super) fn refused(error: PlanError, streams: &mut Streams) -> Trouble {
 pub(super) fn exit_of(signal: Signal) -> Exit {
     match signal {
         Signal::Interrupt => Exit::Interrupted,
-        Signal::Terminate => Exit::Terminated,
+        Signal::Terminate | Signal::Hangup => Exit::Terminated,
     }
 }
 

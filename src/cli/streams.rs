@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Read, Write};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::report::Look;
@@ -68,6 +69,8 @@ pub struct Streams {
     pub size: fn() -> Option<(u16, u16)>,
     /// The value of an environment variable that is set and text.
     pub variable: Lookup,
+    /// The program to start again as the supervisor of a command; none: there are no supervisors.
+    pub supervisor: Option<PathBuf>,
 }
 
 impl fmt::Debug for Streams {
@@ -92,6 +95,7 @@ impl Streams {
                 console::Term::stderr().size_checked().or_else(|| console::Term::stdout().size_checked())
             },
             variable: Arc::new(|name| std::env::var(name).ok()),
+            supervisor: this_program(),
         }
     }
 
@@ -127,4 +131,10 @@ impl Streams {
         // A closed stderr is no reason to stop: what counts is on stdout and in the exit code.
         let _ = self.stderr.line(line);
     }
+}
+
+/// This very program, also when its file was replaced or removed since. Only Linux has what a
+/// supervisor needs.
+fn this_program() -> Option<PathBuf> {
+    Some(PathBuf::from("/proc/self/exe")).filter(|path| cfg!(target_os = "linux") && path.exists())
 }

@@ -13,6 +13,7 @@ use std::path::Path;
 use self::fix::{Fixed, fix};
 use self::paths::{Place, find};
 use super::args::{Deny, DiagnosticFormat, ValidateArgs};
+use super::cassette::{Cassette, is_cassette};
 use super::open::{read_file, read_stdin_as, scope};
 use super::pages::{page, summary as meaning};
 use super::{Exit, Streams, Trouble};
@@ -29,7 +30,10 @@ use crate::workflow::Origin;
 pub fn validate(args: &ValidateArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     let places = find(&args.paths)?;
     let scope = scope(streams);
-    let check = |source: &Source| load(source, &scope, Origin::Person).diagnostics;
+    let check = |source: &Source| match is_cassette(source) {
+        true => Cassette::read(source).err().map(|mistake| *mistake).into_iter().collect(),
+        false => load(source, &scope, Origin::Person).diagnostics,
+    };
     let mut checked = Vec::new();
     let mut unwritten = false;
     for place in &places {

@@ -10,6 +10,7 @@ use super::draft::Draft;
 use super::merge;
 use super::node::{Entry, Kind, Node, ScalarValue, Style};
 use super::path::{push_index, push_key};
+use super::places::Places;
 use super::syntax;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Source, Span};
@@ -46,7 +47,7 @@ pub enum Content {
     List(Vec<Arc<Node>>),
     Map {
         entries: Vec<Entry>,
-        places: HashMap<Arc<str>, usize>,
+        places: Places,
         merges: Vec<(Span, Arc<Node>)>,
         pending: Option<Pending>,
         /// It is an unquoted `{{ … }}`.
@@ -59,7 +60,7 @@ impl Content {
     pub fn map() -> Self {
         Self::Map {
             entries: Vec::new(),
-            places: HashMap::new(),
+            places: Places::default(),
             merges: Vec::new(),
             pending: None,
             template: false,
@@ -282,7 +283,7 @@ impl<'s> Builder<'s> {
         let is_merge = scalar.style == Style::Plain && &*scalar.text == "<<";
         let first = match is_merge {
             true => merges.first().map(|(span, _)| *span),
-            false => places.get(&scalar.text).map(|place| entries[*place].key_span),
+            false => places.get(&scalar.text).map(|place| entries[place].key_span),
         };
         match first {
             None if is_merge => *pending = Some(Pending::Merge(node.span)),

@@ -3,23 +3,20 @@
 //! Main function: [`merge`]. Keys written out win wherever `<<` stands; in a list of mappings an
 //! earlier one wins over a later one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::node::{Entry, Kind, Node};
+use super::places::Places;
 use crate::source::Span;
 
 /// Adds what `source` (a mapping, or a list of mappings) has and `entries` lack. `written` holds the
 /// keys that were written out. An error is the place of what is neither.
-pub fn merge(
-    entries: &mut Vec<Entry>,
-    written: &HashMap<Arc<str>, usize>,
-    source: &Node,
-) -> Result<(), Span> {
+pub fn merge(entries: &mut Vec<Entry>, written: &Places, source: &Node) -> Result<(), Span> {
     let mut merged: HashSet<Arc<str>> = HashSet::new();
     let mut add = |from: &[Entry]| {
         for entry in from {
-            if !written.contains_key(&entry.key) && merged.insert(entry.key.clone()) {
+            if written.get(&entry.key).is_none() && merged.insert(entry.key.clone()) {
                 entries.push(entry.clone());
             }
         }

@@ -5,7 +5,7 @@
 mod builder;
 mod comments;
 mod draft;
-mod duration;
+pub mod duration;
 mod encoding;
 mod keys;
 mod layout;
@@ -14,6 +14,7 @@ mod merge;
 pub mod node;
 mod notes;
 mod path;
+mod places;
 mod recovery;
 pub mod reply;
 mod scalar;

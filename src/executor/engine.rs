@@ -16,12 +16,15 @@ use super::outbox::Outbox;
 use super::recorder::Recorder;
 use super::resume::Resume;
 use super::stop::{Signal, Stop};
-use crate::event::{CancelReason, Fact, Failure, FailureKind, Outcome, RecordError};
+use crate::event::{CancelReason, Fact, Failure, FailureKind, Outcome, Progress, RecordError, Sink};
 use crate::run::retry::Policy;
 use crate::run::{Blocked, End, Frontier, RunState, Status, View};
 use crate::spec::Effect;
 use crate::step::{Means, Trouble, Work};
 use crate::workflow::{Action, Plan, Workflow};
+
+/// How long what is under way may take to end in good order: a little more than the tools take.
+const PATIENCE: Duration = Duration::from_secs(11);
 
 /// What happened while the loop waited.
 enum Ended {
@@ -33,8 +36,15 @@ enum Ended {
 
 /// Why no further step is started.
 enum Halt {
-    Budget { limit: &'static str, allowed: u64 },
-    Signal(Signal),
+    Budget {
+        limit: &'static str,
+        allowed: u64,
+    },
+    /// What is under way is waited for until then.
+    Signal {
+        signal: Signal,
+        until: Instant,
+    },
 }
 
 /// One run of a plan.
@@ -48,6 +58,8 @@ pub(super) struct Engine<'a> {
     pub(super) limits: Limits,
     /// How the run goes on, where it is not a new one.
     pub(super) resume: Option<&'a Resume>,
+    /// Whether delays before a next attempt are left out.
+    pub(super) instant: bool,
 }
 
 /// The moving parts of a run.
@@ -109,11 +121,13 @@ impl<'a> Engine<'a> {
                 _ => 3,
             },
         };
-        Policy {
+        let policy = Policy {
             max_attempts: step.retry.max_attempts.unwrap_or(by_kind),
             delay: step.retry.delay.unwrap_or(Policy::PROVIDER.delay),
             max_delay: step.retry.max_delay.unwrap_or(Policy::PROVIDER.max_delay),
-        }
+            ..Policy::PROVIDER
+        };
+        if self.instant { policy.instant() } else { policy }
     }
 }
 
@@ -152,14 +166,18 @@ impl<'a> Turning<'a, '_> {
 
     /// Waits until something ends, is reported, or is to stop.
     async fn wait(&mut self) -> Result<(), RecordError> {
-        let deadline = self.engine.limits.deadline.map(|(deadline, _)| deadline);
+        let (interrupted, moment) = match self.halt {
+            None => (false, self.engine.limits.deadline.map(|(deadline, _)| deadline)),
+            Some(Halt::Signal { until, .. }) => (true, Some(until)),
+            Some(Halt::Budget { .. }) => (false, None),
+        };
         let ended = tokio::select! {
             biased;
-            signal = self.engine.stop.requested() => {
-                self.halt = Some(Halt::Signal(signal));
+            signal = self.engine.stop.requested(), if !interrupted => {
+                self.interrupt(signal);
                 None
             }
-            () = until(deadline) => None,
+            () = until(moment) => None,
             Some(ended) = self.running.next() => Some(ended),
             () = self.outbox.filled() => None,
         };
@@ -169,7 +187,8 @@ impl<'a> Turning<'a, '_> {
     fn is_over(&self) -> bool {
         match self.halt {
             None => self.frontier.is_done(),
-            Some(Halt::Budget { limit: "timeout", .. } | Halt::Signal(_)) => true,
+            Some(Halt::Budget { limit: "timeout", .. }) => true,
+            Some(Halt::Signal { until, .. }) => self.active == 0 || Instant::now() >= until,
             // What is under way is let end: its result is paid for.
             Some(Halt::Budget { .. }) => self.active == 0,
         }
@@ -183,7 +202,7 @@ impl<'a> Turning<'a, '_> {
         let state = self.recorder.state();
         let tokens = state.usage.input + state.usage.output;
         if let Some(signal) = self.engine.stop.is_requested() {
-            self.halt = Some(Halt::Signal(signal));
+            self.interrupt(signal);
         } else if let Some((deadline, allowed)) = limits.deadline
             && Instant::now() >= deadline
         {
@@ -199,6 +218,15 @@ impl<'a> Turning<'a, '_> {
     fn reach(&mut self, limit: &'static str, allowed: u64) {
         self.recorder.push(Fact::BudgetReached { limit: limit.to_owned(), allowed });
         self.halt = Some(Halt::Budget { limit, allowed });
+    }
+
+    /// Nothing more is started, and what is under way is asked to end.
+    fn interrupt(&mut self, signal: Signal) {
+        self.engine.means.stop.cancel();
+        if self.active > 0 {
+            self.outbox.progress(Progress::Stopping { signal: signal.as_str() });
+        }
+        self.halt = Some(Halt::Signal { signal, until: Instant::now() + PATIENCE });
     }
 
     fn cancel_stuck(&mut self) {
@@ -289,6 +317,8 @@ impl<'a> Turning<'a, '_> {
                     }
                     Err(Trouble::Failed(failure)) => self.fail(position, failure),
                     Err(Trouble::Record(error)) => return Err(error),
+                    // It stays under way in the record: the run can go on with it.
+                    Err(Trouble::Stopped) => {}
                 }
             }
         }
@@ -338,7 +368,7 @@ impl<'a> Turning<'a, '_> {
     fn outcome(&self) -> Outcome {
         let state = self.recorder.state();
         match &self.halt {
-            Some(Halt::Signal(signal)) => Outcome::Interrupted { signal: signal.as_str().to_owned() },
+            Some(Halt::Signal { signal, .. }) => Outcome::Interrupted { signal: signal.as_str().to_owned() },
             Some(Halt::Budget { limit, allowed }) => {
                 let unit = if *limit == "timeout" { " ms" } else { "" };
                 Outcome::Stopped { reason: format!("limits.{limit} of {allowed}{unit} is reached") }

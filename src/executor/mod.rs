@@ -60,6 +60,8 @@ pub struct Setup {
     pub stop: Stop,
     /// How the run goes on, where it is not a new one.
     pub resume: Option<Resume>,
+    /// Whether delays before a next attempt are left out: nobody has to recover in a replay.
+    pub instant: bool,
 }
 
 /// A plan that a model wrote, before anything of it runs.
@@ -209,6 +211,7 @@ pub async fn execute(
         stop: &setup.stop,
         limits: if by_model { limits.of_a_model() } else { limits },
         resume: resume.as_ref(),
+        instant: setup.instant,
     };
     engine.run(&outbox, &mut recorder).await?;
     Ok(recorder.into_state())
@@ -237,7 +240,7 @@ async fn propose(
         inputs: setup.inputs.clone(),
         tools: setup.catalog.specs().cloned().collect(),
         settings: setup.settings.clone(),
-        retry: Policy::PROVIDER,
+        retry: if setup.instant { Policy::PROVIDER.instant() } else { Policy::PROVIDER },
         known: recorder.state().planning.answered.clone(),
     };
     let planned = {

@@ -13,6 +13,8 @@ pub enum Signal {
     Interrupt,
     /// SIGTERM.
     Terminate,
+    /// SIGHUP: the terminal was closed.
+    Hangup,
 }
 
 impl Signal {
@@ -21,6 +23,7 @@ impl Signal {
         match self {
             Self::Interrupt => "SIGINT",
             Self::Terminate => "SIGTERM",
+            Self::Hangup => "SIGHUP",
         }
     }
 }

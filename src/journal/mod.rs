@@ -2,6 +2,13 @@
 //!
 //! Main type: [`Journal`]. Knows order and durability; does not know what an event means.
 
+mod file;
+mod store;
+mod values;
+
+pub use file::{Events, SqliteJournal};
+pub use store::{Store, StoreError};
+
 use crate::event::{Event, RecordError};
 
 /// A place events are stored in, in order.

@@ -13,6 +13,8 @@ use crate::spec::ToolSpec;
 /// One question to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// Who asks; missing for a call that plans. Not sent.
+    pub step: Option<StepId>,
     pub messages: Vec<Message>,
     /// The tools the model is shown, in file order: the same in every request of a run.
     pub tools: Vec<ToolSpec>,
@@ -29,7 +31,17 @@ pub struct Request {
 }
 
 impl Request {
-    /// A hash of everything a provider is sent: SHA-256 in hexadecimal.
+    /// What each part of a digest is of.
+    pub const PARTS: [&str; 5] = [
+        "the conversation before it (the system prompt, the task or an earlier result)",
+        "the tools the model is shown",
+        "the choice among them",
+        "the response format",
+        "the settings of the model",
+    ];
+
+    /// A hash of everything a provider is sent: for each of [`Self::PARTS`] the first 48 bits of its
+    /// SHA-256 in hexadecimal, with dots between them.
     pub fn digest(&self) -> String {
         let tools: Vec<Value> =
             self.tools.iter().map(|tool| json!([tool.name, tool.description, tool.parameters])).collect();
@@ -39,8 +51,12 @@ impl Request {
         };
         let format = self.format.as_ref().map(|format| &format.schema);
         let sampling = json!([self.temperature, self.max_tokens, self.seed]);
-        let whole = json!([self.messages, tools, choice, format, sampling]).to_string();
-        Sha256::digest(whole.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        let parts = [json!(self.messages), json!(tools), choice, json!(format), sampling];
+        let hash = |part: &Value| {
+            let digest = Sha256::digest(part.to_string().as_bytes());
+            digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        parts.iter().map(hash).collect::<Vec<_>>().join(".")
     }
 }
 

@@ -69,6 +69,7 @@ mod tests {
 
     fn request(text: &str) -> Request {
         Request {
+            step: None,
             messages: vec![Message::User { text: text.to_owned() }],
             tools: Vec::new(),
             choice: Choice::None,

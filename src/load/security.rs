@@ -68,14 +68,15 @@ fn find_secrets(text: &str) -> Vec<(Span, &'static str)> {
     let mut bearer = false;
     while at < bytes.len() {
         if !is_word(bytes[at]) {
-            if text[at..].starts_with("://")
+            if bytes[at..].starts_with(b"://")
                 && let Some(end) = password(&text[at + 3..])
             {
                 found.push((Span::new(at + 3, at + 3 + end), "a password in a url"));
             }
             // Only blanks may stand between `Bearer` and its token.
             bearer = bearer && bytes[at] == b' ';
-            at += text[at..].chars().next().map_or(1, char::len_utf8);
+            // Inside a longer character no byte is one of a word.
+            at += 1;
             continue;
         }
         let length = bytes[at..].iter().take_while(|byte| is_word(**byte)).count();

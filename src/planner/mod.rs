@@ -216,6 +216,7 @@ impl<'a> Talk<'a> {
         let settings = &self.goal.settings;
         let format = ResponseFormat { name: "plan".to_owned(), schema: schema::plan() };
         let request = Request {
+            step: None,
             messages: self.messages.clone(),
             tools: Vec::new(),
             choice: Choice::None,

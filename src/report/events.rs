@@ -1,4 +1,5 @@
-//! The events of a run as JSON lines: exactly what the record holds, and what passes between them.
+//! The events of a run as JSON lines: exactly what the record holds, and between them the text of
+//! models while it comes.
 //!
 //! Main type: [`EventLines`]. A line of the record has `seq` and `type`; one of something passing has
 //! `progress` in their place, so that neither is taken for the other. Knows nothing of what they mean.
@@ -37,13 +38,12 @@ impl<W: Write + Send> Observer for EventLines<W> {
     }
 
     fn progress(&mut self, progress: &Progress) {
-        self.line(&match progress {
-            Progress::ToolOutput { step, text } => {
-                json!({"progress": "tool_output", "step": step, "text": text})
-            }
+        match progress {
             Progress::ModelText { step, text } => {
-                json!({"progress": "model_text", "step": step, "text": text})
+                self.line(&json!({"progress": "model_text", "step": step, "text": text}));
             }
-        });
+            // Told to people, on the other stream.
+            Progress::ToolOutput { .. } | Progress::Stopping { .. } => {}
+        }
     }
 }

@@ -104,15 +104,15 @@ impl StepList {
             Progress::ToolOutput { step, text } => (step, text),
             Progress::ModelText { step: Some(step), text } => (step, text),
             Progress::ModelText { step: None, text } => return self.heard.take(text),
+            Progress::Stopping { .. } => return,
         };
         let row = position(step).and_then(|at| self.rows.get_mut(at));
         let Some(row) = row.filter(|row| row.status == Status::InProgress) else { return };
-        let line = match progress {
-            Progress::ModelText { .. } => {
-                row.heard.take(text);
-                Some(row.heard.last_line())
-            }
-            Progress::ToolOutput { .. } => text.lines().rev().find(|line| !line.trim().is_empty()),
+        let line = if matches!(progress, Progress::ModelText { .. }) {
+            row.heard.take(text);
+            Some(row.heard.last_line())
+        } else {
+            text.lines().rev().find(|line| !line.trim().is_empty())
         };
         if let Some(line) = line {
             row.outcome = line.chars().take(LONGEST_RESULT).collect();

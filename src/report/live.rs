@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::list::StepList;
 use super::look::{Look, Paint};
-use super::plain::ending;
+use super::plain::{ending, passing};
 use crate::event::{Event, Fact, Progress};
 use crate::id::StepId;
 use crate::run::{Observer, RunState};
@@ -155,6 +155,11 @@ impl Screen {
         let positions = &self.positions;
         self.list.progress(progress, |step| positions.get(step).copied());
         self.dirty = true;
+        let lines = passing(progress).into_iter().collect::<Vec<_>>();
+        if !lines.is_empty() {
+            self.above(&lines);
+            self.draw(now());
+        }
     }
 
     fn tick(&mut self, now: u64) {

@@ -34,7 +34,22 @@ impl<W: Write + Send> Observer for Plain<W> {
             .and_then(|()| self.out.flush());
     }
 
-    fn progress(&mut self, _: &Progress) {}
+    fn progress(&mut self, progress: &Progress) {
+        if let Some(line) = passing(progress) {
+            // As above.
+            let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+        }
+    }
+}
+
+/// What passes by and is worth a line: that the run is to end, and may take a while to.
+pub fn passing(progress: &Progress) -> Option<String> {
+    match progress {
+        Progress::Stopping { signal } => Some(format!(
+            "{signal}: what is under way is asked to end and has 10 s; a second signal waits for nothing"
+        )),
+        Progress::ToolOutput { .. } | Progress::ModelText { .. } => None,
+    }
 }
 
 /// What an event has to say, after the state and the list have taken it in.

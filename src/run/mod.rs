@@ -4,6 +4,7 @@
 
 mod frontier;
 mod record;
+mod recording;
 pub mod retry;
 mod state;
 mod transition;
@@ -11,6 +12,7 @@ mod view;
 
 pub use frontier::{Blocked, End, Frontier};
 pub use record::Record;
+pub use recording::{Came, Exchange, Recording};
 pub use state::{Impossible, RunState, StepState, Talk};
 pub use transition::Status;
 pub use view::{Seen, Turn, View, tools_named};

@@ -16,12 +16,23 @@ pub struct Policy {
     pub delay: Duration,
     /// The longest delay, before what the other side asks for.
     pub max_delay: Duration,
+    /// The longest wait the other side may ask for; longer ones are cut to it.
+    pub longest_asked: Duration,
 }
 
 impl Policy {
     /// For faults of a model's provider: 3 attempts, from 1 s.
-    pub const PROVIDER: Self =
-        Self { max_attempts: 3, delay: Duration::from_secs(1), max_delay: Duration::from_secs(30) };
+    pub const PROVIDER: Self = Self {
+        max_attempts: 3,
+        delay: Duration::from_secs(1),
+        max_delay: Duration::from_secs(30),
+        longest_asked: LONGEST_RETRY_AFTER,
+    };
+
+    /// The same without waiting.
+    pub fn instant(self) -> Self {
+        Self { delay: Duration::ZERO, max_delay: Duration::ZERO, longest_asked: Duration::ZERO, ..self }
+    }
 
     /// The delay after failed attempt number `attempt` (from 1), or `None` if there is none left.
     ///
@@ -33,7 +44,7 @@ impl Policy {
         }
         let doubled = self.delay.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
         let own = doubled.min(self.max_delay).mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0);
-        Some(own.max(retry_after.unwrap_or_default().min(LONGEST_RETRY_AFTER)))
+        Some(own.max(retry_after.unwrap_or_default().min(self.longest_asked)))
     }
 }
 
@@ -43,8 +54,12 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_the_longest_and_honour_the_other_side() {
-        let policy =
-            Policy { max_attempts: 5, delay: Duration::from_secs(2), max_delay: Duration::from_secs(5) };
+        let policy = Policy {
+            max_attempts: 5,
+            delay: Duration::from_secs(2),
+            max_delay: Duration::from_secs(5),
+            ..Policy::PROVIDER
+        };
         let seconds = |attempt, after, jitter| {
             policy.delay(attempt, after, jitter).map(|delay: Duration| delay.as_secs_f64())
         };

@@ -112,6 +112,7 @@ impl<'a> Dialogue<'a> {
             false => (self.messages.clone(), means.tools.to_vec()),
         };
         let request = Request {
+            step: Some((*step).clone()),
             messages,
             tools,
             choice,
@@ -138,13 +139,12 @@ impl<'a> Dialogue<'a> {
         let hear = |text: &str| {
             sink.progress(Progress::ModelText { step: Some((*step).clone()), text: text.to_owned() });
         };
-        let asking = means.model.ask_aloud(&request, &hear);
-        let answer = match left {
-            Some(left) => match tokio::time::timeout(left, asking).await {
-                Ok(answer) => answer,
-                Err(_) => return Err(self.attempt.out_of_time("the model did not answer").into()),
-            },
-            None => asking.await,
+        let answer = tokio::select! {
+            biased;
+            answer = means.model.ask_aloud(&request, &hear) => answer,
+            // It can be asked again.
+            () = means.stop.cancelled() => return Err(Trouble::Stopped),
+            () = passed(left) => return Err(self.attempt.out_of_time("the model did not answer").into()),
         };
         if let Ok(reply) = &answer {
             sink.note(Fact::ModelAnswered {
@@ -163,6 +163,14 @@ impl Attempt<'_> {
         let allowed = self.deadline.map(|(_, allowed)| allowed).unwrap_or_default();
         let message = format!("{what} within {}, the step's timeout", seconds(allowed));
         Failure::transient(FailureKind::Timeout, message, None)
+    }
+}
+
+/// Waits that long; for ever, if the time is not limited.
+async fn passed(left: Option<Duration>) {
+    match left {
+        Some(left) => tokio::time::sleep(left).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -73,6 +73,9 @@ pub enum Trouble {
     /// What it did could not be recorded: the run must stop.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The run is to end, and the attempt was ended with it: nothing came of it, not even a failure.
+    #[error("the run is to end")]
+    Stopped,
 }
 
 /// Whether a step needs the model: a tool call without arguments for a tool that takes some, and any

@@ -46,17 +46,18 @@ impl Attempt<'_> {
             max_output_bytes: self.means.max_output_bytes,
             progress: &progress,
         };
-        let result = entry.tool.call(&args, &context).await.map_err(|fault| self.failure(spec, &fault))?;
+        let result = entry.tool.call(&args, &context).await.map_err(|fault| self.trouble(spec, &fault))?;
         self.sink.note(Fact::ToolReturned { step: self.step.clone(), tool: spec.name.clone(), result });
         Ok(())
     }
 
-    /// A fault of a tool as a failure of the step.
-    fn failure(&self, spec: &ToolSpec, fault: &ToolFault) -> Failure {
+    /// What a fault of a tool is for the step: a failure, unless the call was ended with the run.
+    fn trouble(&self, spec: &ToolSpec, fault: &ToolFault) -> Trouble {
         let failure = match fault.kind {
-            ToolFaultKind::Permanent => return Failure::new(FailureKind::Tool, fault.to_string()),
+            ToolFaultKind::Stopped => return Trouble::Stopped,
+            ToolFaultKind::Permanent => return Failure::new(FailureKind::Tool, fault.to_string()).into(),
             ToolFaultKind::Transient => {
-                return Failure::transient(FailureKind::Tool, fault.to_string(), fault.retry_after);
+                return Failure::transient(FailureKind::Tool, fault.to_string(), fault.retry_after).into();
             }
             // The tool was told only what was left of the step's time.
             ToolFaultKind::Timeout if self.left().is_some_and(|left| left.is_zero()) => {
@@ -65,7 +66,7 @@ impl Attempt<'_> {
             ToolFaultKind::Timeout => Failure::new(FailureKind::Timeout, fault.to_string()),
         };
         // Nobody knows how far a call came whose time was over: one that must not be repeated is not.
-        Failure { transient: spec.effect != crate::spec::Effect::Once, ..failure }
+        Failure { transient: spec.effect != crate::spec::Effect::Once, ..failure }.into()
     }
 
     /// Asks the model for a tool's arguments until they fit, within bounds.

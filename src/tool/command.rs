@@ -12,19 +12,21 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use tokio::process::Command;
 
 use super::declared::{Surroundings, place, unfilled};
 use super::form::Form;
 use super::mask::Mask;
 use super::output::{Capture, EXCERPT, excerpt, value};
-use super::process::{Bounds, Process, Stream};
+use super::process::{Bounds, Ending, Fault, Order, Stream, run};
 use super::{CallContext, Tool, ToolFault};
 use crate::spec::ToolSpec;
 use crate::template::TemplateError;
 
-/// Time between asking a program to end and ending it.
+/// Time between asking a program to end and ending it, when its time is over.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// The same when the run is stopped: a person waits, but nothing is wrong with the program.
+const STOP_GRACE: Duration = Duration::from_secs(10);
 
 /// What a program finds of our own environment, besides what the file declares.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
@@ -53,8 +55,8 @@ impl Program {
         Ok(Self { spec, name, args, surroundings, mask, grace: GRACE })
     }
 
-    fn command(&self, args: &Map<String, Value>) -> Result<Command, ToolFault> {
-        let mut command = Command::new(self.executable());
+    fn order(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Order, ToolFault> {
+        let mut filled = Vec::with_capacity(self.args.len());
         if !self.args.is_empty() {
             let scope = self.surroundings.scope(args);
             for (at, form) in self.args.iter().enumerate() {
@@ -64,20 +66,24 @@ impl Program {
                     let message = format!("{} holds a NUL character, which no program can be given", part());
                     return Err(ToolFault::permanent(message));
                 }
-                command.arg(text);
+                filled.push(text.into());
             }
         }
-        command.env_clear();
-        for name in INHERITED {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
-        }
-        command.envs(&self.surroundings.env);
-        if !self.surroundings.workspace.as_os_str().is_empty() {
-            command.current_dir(&self.surroundings.workspace);
-        }
-        Ok(command)
+        let inherited = INHERITED.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
+        let declared = self.surroundings.env.iter().map(|(name, value)| (name.into(), value.into()));
+        let call = [
+            ("WF_RUN_ID", context.run.to_string()),
+            ("WF_STEP_ID", context.step.to_string()),
+            ("WF_ATTEMPT", context.attempt.to_string()),
+            ("WF_IDEMPOTENCY_KEY", context.key.to_owned()),
+        ];
+        let call = call.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Ok(Order {
+            program: self.executable(),
+            args: filled,
+            env: inherited.chain(declared).chain(call).collect(),
+            folder: self.surroundings.workspace.clone().into(),
+        })
     }
 
     /// A bare name is looked up in PATH; a path starts in the folder of the workflow file.
@@ -118,6 +124,22 @@ impl Program {
         }
     }
 
+    fn fault(&self, fault: Fault) -> ToolFault {
+        match fault {
+            Fault::NotStarted(error) => self.not_started(&error),
+            Fault::Unsupervised(error) => {
+                let message = format!("the process that holds `{}` cannot be started: {error}", self.name);
+                match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                        ToolFault::permanent(message)
+                    }
+                    _ => ToolFault::transient(message),
+                }
+            }
+            Fault::Lost(error) => ToolFault::transient(format!("`{}` was lost sight of: {error}", self.name)),
+        }
+    }
+
     fn failed(&self, status: ExitStatus, output: Capture, errors: Capture) -> ToolFault {
         let printed = match (errors.text(&self.mask), output.total()) {
             (errors, _) if !errors.trim().is_empty() => format!(": {}", errors.trim()),
@@ -135,30 +157,32 @@ impl Tool for Program {
     }
 
     async fn call(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Value, ToolFault> {
-        let command = self.command(args)?;
+        let order = self.order(args, context)?;
         let mut input =
             serde_json::to_vec(args).unwrap_or_else(|error| panic!("bug: JSON is no JSON: {error}"));
         input.push(b'\n');
         let bounds = Bounds {
-            timeout: context.timeout,
+            deadline: context.timeout.map(|timeout| tokio::time::Instant::now() + timeout),
             grace: self.grace,
+            stop: context.stop,
+            stop_grace: STOP_GRACE,
             max_output: context.max_output_bytes,
             max_errors: EXCERPT,
         };
         let mut lines = Lines::new(context.progress);
-        let process = Process::start(command).map_err(|error| self.not_started(&error))?;
-        let finished = process
-            .run(input, &bounds, |stream, chunk| lines.push(stream, chunk))
-            .await
-            .map_err(|error| ToolFault::transient(format!("`{}` was lost sight of: {error}", self.name)))?;
-        match bounds.timeout {
-            Some(timeout) if finished.timed_out => {
-                Err(ToolFault::timeout(&format!("`{}`", self.name), timeout))
+        let supervisor = self.surroundings.supervisor.as_deref();
+        let finished = run(order, supervisor, input, &bounds, |stream, chunk| lines.push(stream, chunk));
+        let finished = finished.await.map_err(|fault| self.fault(fault))?;
+        match finished.ending {
+            Ending::OutOfTime => {
+                let allowed = context.timeout.unwrap_or_default();
+                Err(ToolFault::timeout(&format!("`{}`", self.name), allowed))
             }
-            _ if !finished.status.success() => {
-                Err(self.failed(finished.status, finished.output, finished.errors))
+            Ending::Stopped => Err(ToolFault::stopped(&format!("`{}`", self.name))),
+            Ending::Itself(status) if !status.success() => {
+                Err(self.failed(status, finished.output, finished.errors))
             }
-            _ => {
+            Ending::Itself(_) => {
                 let what = format!("the output of `{}`", self.name);
                 value(finished.output, self.spec.output, &what, &self.mask)
             }

@@ -29,6 +29,11 @@ pub struct Surroundings {
     pub env: BTreeMap<String, String>,
     /// The inputs of the run.
     pub inputs: Map<String, Value>,
+    /// What scripts held when the run started, by their paths as the file names them.
+    pub scripts: BTreeMap<String, String>,
+    /// The program that holds commands, on Linux: started with `SUPERVISE` as its argument, it calls
+    /// `supervise`. Without it a command is held by its process group.
+    pub supervisor: Option<PathBuf>,
 }
 
 impl Surroundings {

@@ -11,6 +11,7 @@ use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION}
 use reqwest::{Client, Method, Response, StatusCode, Url, redirect};
 
 use super::ToolFault;
+use super::http::IDEMPOTENCY_KEY;
 
 /// Most redirects that are followed.
 const REDIRECTS: usize = 5;
@@ -89,6 +90,7 @@ impl Exchange {
             (self.method, self.body) = (Method::GET, None);
             self.headers.remove(CONTENT_TYPE);
             self.headers.remove(CONTENT_LENGTH);
+            self.headers.remove(IDEMPOTENCY_KEY);
         }
         if next.origin() != self.url.origin() {
             if self.body.is_some() {

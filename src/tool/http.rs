@@ -20,6 +20,9 @@ use super::{CallContext, Tool, ToolFault, ToolFaultKind};
 use crate::spec::{Output, ToolKind, ToolSpec};
 use crate::template::{Template, TemplateError};
 
+/// By it a server can tell a request that is made again from a new one.
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
 /// Longest time of a request where nothing else is said.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -77,7 +80,7 @@ impl Endpoint {
         Ok(Self { spec, method, url, fixed, headers, query, body, surroundings, mask, connector })
     }
 
-    fn exchange(&self, args: &Map<String, Value>) -> Result<Exchange, ToolFault> {
+    fn exchange(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Exchange, ToolFault> {
         let scope = self.surroundings.scope(args);
         let mut url = self.url(&scope)?;
         for (name, form) in &self.query {
@@ -96,6 +99,9 @@ impl Endpoint {
                 ToolFault::permanent(format!("{part} would hold a line break or a control character"))
             })?;
             headers.append(name, value);
+        }
+        if !matches!(self.method, Method::GET | Method::HEAD) {
+            headers.entry(IDEMPOTENCY_KEY).or_insert_with(|| plain(context.key));
         }
         let body = match &self.body {
             Body::None => None,
@@ -186,16 +192,18 @@ impl Tool for Endpoint {
     }
 
     async fn call(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Value, ToolFault> {
-        let exchange = self.exchange(args)?;
+        let exchange = self.exchange(args, context)?;
         let name = exchange.name();
         let timeout = context.timeout.unwrap_or(TIMEOUT);
         let call = async {
             let response = exchange.send(&self.connector).await?;
             self.result(response, context.max_output_bytes, &name).await
         };
-        match tokio::time::timeout(timeout, call).await {
-            Ok(result) => result,
-            Err(_) => Err(ToolFault::timeout(&name, timeout)),
+        tokio::select! {
+            biased;
+            result = call => result,
+            () = context.stop.cancelled() => Err(ToolFault::stopped(&name)),
+            () = tokio::time::sleep(timeout) => Err(ToolFault::timeout(&name, timeout)),
         }
     }
 }
@@ -213,6 +221,18 @@ fn fixed_part(url: &str) -> Result<Url, String> {
         "http" | "https" => Ok(parsed),
         other => Err(format!("`{url}` has the scheme `{other}`; a request needs http or https")),
     }
+}
+
+/// A key as the value of a header: of what is not plain ASCII, the bytes with a percent sign.
+fn plain(key: &str) -> HeaderValue {
+    let mut text = String::with_capacity(key.len());
+    for byte in key.bytes() {
+        match byte {
+            b'!'..=b'$' | b'&'..=b'~' => text.push(char::from(byte)),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    HeaderValue::from_str(&text).unwrap_or_else(|_| panic!("bug: {text} is no header"))
 }
 
 fn path_of(url: &str) -> &str {

@@ -16,8 +16,11 @@ mod output;
 #[cfg(test)]
 mod probe;
 mod process;
+mod replay;
 mod rows;
 mod sql;
+#[cfg(target_os = "linux")]
+mod supervisor;
 
 use std::time::Duration;
 
@@ -28,6 +31,10 @@ use tokio_util::sync::CancellationToken;
 pub use catalog::{BuildError, Catalog, Entry};
 pub use declared::Surroundings;
 pub use math::math_specs;
+pub use replay::{RecordedCall, RecordedCalls};
+pub use sql::scripts;
+#[cfg(target_os = "linux")]
+pub use supervisor::{SUPERVISE, supervise};
 
 use crate::id::{RunId, StepId};
 use crate::spec::ToolSpec;
@@ -85,6 +92,8 @@ pub enum ToolFaultKind {
     Transient,
     /// The time was over; whatever it started was ended.
     Timeout,
+    /// The run is to end, and so the call was; nobody knows how far it came.
+    Stopped,
 }
 
 impl ToolFault {
@@ -102,5 +111,11 @@ impl ToolFault {
     pub fn timeout(what: &str, allowed: Duration) -> Self {
         let message = format!("{what} did not finish within {allowed:?} and was ended");
         Self { kind: ToolFaultKind::Timeout, message, retry_after: None }
+    }
+
+    /// The run is to end; `what` names what was ended with it.
+    pub fn stopped(what: &str) -> Self {
+        let message = format!("{what} was ended because the run was stopped");
+        Self { kind: ToolFaultKind::Stopped, message, retry_after: None }
     }
 }

@@ -3,6 +3,7 @@
 //! Main type: [`Query`]. The arguments of a call are the named parameters of its one statement; the
 //! rows are the result. Runs where blocking is allowed, and stops when nobody waits for it any more.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use super::declared::{Surroundings, place, unfilled};
 use super::form::Form;
 use super::rows::Rows;
 use super::{CallContext, Tool, ToolFault};
-use crate::spec::{Effect, ToolSpec};
+use crate::spec::{Effect, ToolKind, ToolSpec};
 use crate::template::TemplateError;
 
 /// How long a locked database is waited for within one call.
@@ -62,6 +63,7 @@ impl Query {
             Ok(Some(Place {
                 path: self.surroundings.path(&written),
                 name: place(&written, &self.surroundings.base),
+                text: self.surroundings.scripts.get(&written).cloned(),
             }))
         };
         Ok(Job {
@@ -74,8 +76,25 @@ impl Query {
             max_bytes: context.max_output_bytes,
             deadline: context.timeout.map(|timeout| Instant::now() + timeout),
             lock_wait: context.timeout.map_or(LOCK_WAIT, |timeout| timeout.min(LOCK_WAIT)),
+            unwanted: Arc::default(),
         })
     }
+}
+
+/// The scripts that tools will load, by their paths as the file names them. One that cannot be read, or
+/// is named by an argument of the call, is left to the call.
+pub fn scripts(specs: &[ToolSpec], surroundings: &Surroundings) -> BTreeMap<String, String> {
+    let named = specs.iter().filter_map(|spec| match &spec.kind {
+        ToolKind::Sql { init: Some(init), .. } => {
+            Form::text(init).ok()?.fill_text(&surroundings.scope(&Map::new())).ok()
+        }
+        _ => None,
+    });
+    let read = |written: String| {
+        let script = Place { path: surroundings.path(&written), name: String::new(), text: None };
+        Some((written, read_script(&script).ok()?))
+    };
+    named.filter_map(read).collect()
 }
 
 #[async_trait]
@@ -86,10 +105,18 @@ impl Tool for Query {
 
     async fn call(&self, args: &Map<String, Value>, context: &CallContext<'_>) -> Result<Value, ToolFault> {
         let job = self.job(args, context)?;
-        let unwanted = Unwanted::default();
-        let seen = Arc::clone(&unwanted.0);
-        let asked = tokio::task::spawn_blocking(move || job.run(&seen)).await;
+        let unwanted = Unwanted(Arc::clone(&job.unwanted));
+        let mut asked = tokio::task::spawn_blocking(move || job.run());
+        let asked = tokio::select! {
+            asked = &mut asked => asked,
+            () = context.stop.cancelled() => {
+                // It stops within moments, or is through: then what it did counts.
+                drop(unwanted);
+                asked.await
+            }
+        };
         match (asked, context.timeout) {
+            (Ok(Err(Stop::Unwanted)), _) => Err(ToolFault::stopped("the query")),
             (Ok(Err(Stop::Timeout)), Some(timeout)) => Err(ToolFault::timeout("the query", timeout)),
             (Ok(Ok(value)), _) => Ok(value),
             (Ok(Err(Stop::Fault(fault))), _) => Err(fault),
@@ -102,8 +129,7 @@ impl Tool for Query {
     }
 }
 
-/// Set when the caller is gone.
-#[derive(Default)]
+/// Set when nobody waits for the query any more.
 struct Unwanted(Arc<AtomicBool>);
 
 impl Drop for Unwanted {
@@ -116,6 +142,8 @@ struct Place {
     path: PathBuf,
     /// As the file wrote it, for messages.
     name: String,
+    /// What it held when the run started, where that is known.
+    text: Option<String>,
 }
 
 /// Everything one call needs, away from the caller.
@@ -130,11 +158,13 @@ struct Job {
     max_bytes: usize,
     deadline: Option<Instant>,
     lock_wait: Duration,
+    unwanted: Arc<AtomicBool>,
 }
 
 /// Why a query has no result.
 enum Stop {
     Timeout,
+    Unwanted,
     Fault(ToolFault),
 }
 
@@ -145,9 +175,9 @@ impl From<ToolFault> for Stop {
 }
 
 impl Job {
-    fn run(&self, unwanted: &Arc<AtomicBool>) -> Result<Value, Stop> {
+    fn run(&self) -> Result<Value, Stop> {
         let mut connection = self.open()?;
-        let (unwanted, deadline) = (Arc::clone(unwanted), self.deadline);
+        let (unwanted, deadline) = (Arc::clone(&self.unwanted), self.deadline);
         let stops = move || {
             unwanted.load(Ordering::Relaxed) || deadline.is_some_and(|deadline| Instant::now() >= deadline)
         };
@@ -181,7 +211,10 @@ impl Job {
 
     fn prepare_memory(&self, connection: &Connection) -> Result<(), Stop> {
         let Some(script) = &self.init else { return Ok(()) };
-        let text = read_script(script)?;
+        let text = match &script.text {
+            Some(text) => text.clone(),
+            None => read_script(script)?,
+        };
         connection
             .execute_batch(&text)
             .map_err(|error| self.fault(&format!("the script {} failed", script.name), &error))
@@ -252,16 +285,16 @@ impl Job {
             other => other.to_string(),
         };
         match error.sqlite_error_code() {
-            Some(ErrorCode::OperationInterrupted) => {
-                match self.deadline.filter(|deadline| Instant::now() >= *deadline) {
-                    Some(_) => Stop::Timeout,
-                    None => ToolFault::transient("the query was ended: nobody waits for it").into(),
-                }
+            Some(ErrorCode::OperationInterrupted | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+                if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) =>
+            {
+                Stop::Timeout
             }
+            Some(ErrorCode::OperationInterrupted) => Stop::Unwanted,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                match self.deadline.filter(|deadline| Instant::now() >= *deadline) {
-                    Some(_) => Stop::Timeout,
-                    None => ToolFault::transient(format!("{what}: {reason}")).into(),
+                match self.unwanted.load(Ordering::Relaxed) {
+                    true => Stop::Unwanted,
+                    false => ToolFault::transient(format!("{what}: {reason}")).into(),
                 }
             }
             _ => ToolFault::permanent(format!("{what}: {reason}")).into(),

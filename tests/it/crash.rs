@@ -305,6 +305,7 @@ fn live(
         jobs: 4,
         stop: Stop::default(),
         resume,
+        instant: false,
     };
     let mut journal = Stored(Arc::clone(world));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -154,6 +154,7 @@ impl Trial {
             jobs: self.jobs,
             stop: self.stop,
             resume: None,
+            instant: false,
         };
         let mut seen = Seen::default();
         let mut reviewer = Reviewed(self.review);

@@ -14,4 +14,6 @@ mod load;
 mod offline;
 mod planner;
 mod replies;
+#[cfg(target_os = "linux")]
+mod supervisor;
 mod validate;

@@ -17,6 +17,7 @@ fn shipped(name: &str) -> PathBuf {
 
 fn ask(facts: Facts, choice: Choice) -> Reply {
     let request = Request {
+        step: None,
         messages: Vec::new(),
         tools: Vec::new(),
         choice,

@@ -63,7 +63,12 @@ fn goal() -> Goal {
             seed: Some(7),
             timeout: None,
         },
-        retry: Policy { max_attempts: 3, delay: Duration::ZERO, max_delay: Duration::ZERO },
+        retry: Policy {
+            max_attempts: 3,
+            delay: Duration::ZERO,
+            max_delay: Duration::ZERO,
+            ..Policy::PROVIDER
+        },
         known: Vec::new(),
     }
 }

@@ -81,8 +81,8 @@ fn nothing(why: &str) -> Trouble {
     Trouble::usage(format!("nothing to validate: {why}"))
 }
 
-/// All files below a folder that fit. Hidden folders and recordings of models are left out, and links to
-/// folders, which may go in circles.
+/// All files below a folder that fit. Hidden folders are left out, and links to folders, which may go in
+/// circles.
 fn walk(folder: &Path, fits: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -94,7 +94,7 @@ fn walk(folder: &Path, fits: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) -
             if !name.starts_with('.') {
                 walk(&path, fits, files)?;
             }
-        } else if !name.contains(".cassette.") && fits(&path) && !path.is_dir() {
+        } else if fits(&path) && !path.is_dir() {
             files.push(path);
         }
     }

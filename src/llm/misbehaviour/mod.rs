@@ -83,6 +83,7 @@ fn request(asked: Asked, timeout: Duration) -> Request {
     };
     let schema = json!({"type": "object", "properties": {"week": {"type": "string"}}});
     Request {
+        step: None,
         messages: vec![Message::User { text: "hello".to_owned() }],
         tools: vec![tool("fetch")],
         choice: if asked == Asked::Call { Choice::Tool("fetch".into()) } else { Choice::None },

@@ -164,6 +164,7 @@ mod tests {
 
     fn outcome(facts: Facts, choice: Choice, format: Option<Value>) -> Result<Reply, ModelError> {
         let request = Request {
+            step: None,
             messages: Vec::new(),
             tools: Vec::new(),
             choice,

@@ -124,6 +124,7 @@ fn tool(name: &str, description: &str, parameters: Value) -> ToolSpec {
 fn plain(messages: Vec<Message>) -> Request {
     let week = json!({"type": "object", "properties": {"week": {"type": "string"}}, "required": ["week"]});
     Request {
+        step: None,
         messages,
         tools: vec![
             tool("fetch_sales_data", "Sales per category for a week", week),

@@ -86,10 +86,16 @@ async fn the_environment_is_what_the_file_declares() {
     let mut surroundings = within(folder.path());
     surroundings.env.insert("SHOP_ID".to_owned(), "7".to_owned());
     let script = "env | cut -d= -f1 | grep -vx -e PWD -e SHLVL -e _ -e OLDPWD | sort | tr '\\n' ' '; pwd";
-    let shown = Probe::default().declared(shell(script), surroundings, json!({})).await.expect("it runs");
+    let probe = Probe::default();
+    let shown = probe.declared(shell(script), surroundings.clone(), json!({})).await.expect("it runs");
     let (names, workspace) = shown.as_str().expect("text").rsplit_once(' ').expect("names, then a folder");
     let allowed = ["PATH", "HOME", "LANG", "TMPDIR", "SHOP_ID"];
-    assert!(names.split(' ').all(|name| allowed.contains(&name)), "{names}");
+    let about = ["WF_RUN_ID", "WF_STEP_ID", "WF_ATTEMPT", "WF_IDEMPOTENCY_KEY"];
+    assert!(names.split(' ').all(|name| allowed.contains(&name) || about.contains(&name)), "{names}");
+    // What a file declares cannot pass for what is known about the call.
+    surroundings.env.insert("WF_STEP_ID".to_owned(), "9".to_owned());
+    let script = "echo $WF_STEP_ID $WF_ATTEMPT $WF_IDEMPOTENCY_KEY; test -n \"$WF_RUN_ID\"";
+    assert_eq!(probe.declared(shell(script), surroundings, json!({})).await, Ok(json!("1 1 run:1")));
     assert!(names.contains("SHOP_ID") && names.contains("PATH"), "{names}");
     assert_eq!(fs::canonicalize(workspace).ok(), fs::canonicalize(folder.path()).ok());
 }

@@ -4,7 +4,7 @@
 //! Uses the tool as a step does; knows no run.
 
 use indexmap::IndexMap;
-use wiremock::matchers::{body_json, header, method, path, query_param};
+use wiremock::matchers::{any, body_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
@@ -198,4 +198,50 @@ async fn a_long_answer_is_cut_and_bytes_are_refused() {
         Case::new("GET", format!("{}/image", server.uri())).call(json!({})).await.expect_err("no text");
     assert!(fault.message.ends_with("answered with `image/png`, which is not text"), "{fault}");
     assert_eq!(Case::new("GET", format!("{}/none", server.uri())).call(json!({})).await, Ok(Value::Null));
+}
+
+#[tokio::test]
+async fn a_request_that_changes_something_says_which_call_it_is() {
+    let server = MockServer::start().await;
+    let moved = ResponseTemplate::new(303).insert_header("location", "/seen");
+    Mock::given(path("/moved")).respond_with(moved).mount(&server).await;
+    Mock::given(any()).respond_with(ResponseTemplate::new(200)).mount(&server).await;
+    let own = vec![("Idempotency-Key", "order-{{ args.id }}")];
+    let table = [
+        (Case::new("GET", format!("{}/x", server.uri())), vec![None]),
+        (Case::new("HEAD", format!("{}/x", server.uri())), vec![None]),
+        (Case::new("POST", format!("{}/x", server.uri())), vec![Some("run:1")]),
+        (Case::new("DELETE", format!("{}/x", server.uri())), vec![Some("run:1")]),
+        (Case { headers: own, ..Case::new("POST", format!("{}/x", server.uri())) }, vec![Some("order-7")]),
+        // What follows is a look at what came of it.
+        (Case::new("POST", format!("{}/moved", server.uri())), vec![Some("run:1"), None]),
+    ];
+    for (case, expected) in table {
+        let before = server.received_requests().await.expect("recorded").len();
+        case.call(json!({"id": 7})).await.expect("an answer");
+        let asked = server.received_requests().await.expect("recorded").split_off(before);
+        let keys =
+            asked.iter().map(|it| it.headers.get("idempotency-key").map(|it| it.to_str().expect("text")));
+        assert_eq!(keys.collect::<Vec<_>>(), expected, "{}", case.method);
+    }
+    assert_eq!(plain("01ab:schön 100%"), "01ab:sch%C3%B6n%20100%25");
+}
+
+#[tokio::test]
+async fn a_request_ends_when_the_run_does() {
+    let server = MockServer::start().await;
+    let slow = ResponseTemplate::new(200).set_delay(Duration::from_secs(20));
+    Mock::given(method("GET")).respond_with(slow).mount(&server).await;
+    let probe = Probe::default();
+    let spec = Case::new("GET", format!("{}/x", server.uri())).spec();
+    let stop = async {
+        while server.received_requests().await.expect("recorded").is_empty() {
+            tokio::task::yield_now().await;
+        }
+        probe.stop.cancel();
+    };
+    let (result, ()) = tokio::join!(probe.declared(spec, Surroundings::default(), json!({})), stop);
+    let fault = result.expect_err("was ended");
+    assert_eq!(fault.kind, ToolFaultKind::Stopped);
+    assert_eq!(fault.message, format!("GET {}/x was ended because the run was stopped", server.uri()));
 }

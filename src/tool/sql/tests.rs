@@ -123,7 +123,7 @@ async fn a_locked_database_may_pass() {
     connection.execute_batch("BEGIN EXCLUSIVE").expect("locked");
     let path = "shop.db".to_owned();
     let job = Job {
-        database: Some(Place { path: folder.path().join(&path), name: path }),
+        database: Some(Place { path: folder.path().join(&path), name: path, text: None }),
         init: None,
         query: "SELECT * FROM sales".to_owned(),
         args: Map::new(),
@@ -132,8 +132,9 @@ async fn a_locked_database_may_pass() {
         max_bytes: 1000,
         deadline: None,
         lock_wait: Duration::ZERO,
+        unwanted: Arc::default(),
     };
-    match job.run(&Arc::default()) {
+    match job.run() {
         Err(Stop::Fault(fault)) => assert_eq!(fault.kind, ToolFaultKind::Transient, "{fault}"),
         _ => panic!("the lock was not noticed"),
     }
@@ -161,6 +162,21 @@ fn a_query_nobody_waits_for_is_ended() {
     });
     // A runtime waits for what it runs where blocking is allowed: dropping it would hang here.
     drop(runtime);
+}
+
+#[tokio::test]
+async fn a_query_ends_when_the_run_does_and_what_it_did_before_counts() {
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    for (query, expected) in [(endless, None), ("SELECT 1 AS x", Some(json!([{"x": 1}])))] {
+        let kind = ToolKind::Sql { database: None, init: None, query: query.to_owned() };
+        let probe = Probe::default();
+        probe.stop.cancel();
+        let result = probe.declared(spec(kind, Effect::Read), Surroundings::default(), json!({})).await;
+        let fault = result.clone().err().map(|fault| (fault.kind, fault.message));
+        let stopped = (ToolFaultKind::Stopped, "the query was ended because the run was stopped".to_owned());
+        // A short query may be through before it looks whether it is still wanted.
+        assert!(result.ok() == expected || fault == Some(stopped), "{fault:?}");
+    }
 }
 
 #[tokio::test]

@@ -124,12 +124,17 @@ async fn a_models_plan_that_acts_needs_a_word() {
     let file = "task: Leave a trace\ntools: {leave: {description: Leaves a file, command: [touch, trace]}}\n";
     let place = Place::with("w.yaml", file).env("OPENAI_BASE_URL", &format!("{}/v1", server.uri()));
     let args = ["run", "w.yaml", "--model", "openai/m"];
-    let said = place.fails(&args, 2);
+    place.fails(&[&args[..], &["--ephemeral"]].concat(), 2);
+    // With a record it can go on when somebody is there; the model's plan is in it.
+    let said = place.fails(&args, 4);
     assert!(
         said.contains("--yes") && said.contains("leave()") && said.contains("changes something"),
         "{said}"
     );
+    assert!(said.contains("to go on: wf resume "), "{said}");
     assert!(!place.path("trace").exists());
-    place.ok(&[&args[..], &["--yes"]].concat());
+    let asked = server.received_requests().await.unwrap().len();
+    place.ok(&["resume", "last", "--yes"]);
     assert!(place.path("trace").exists());
+    assert_eq!(server.received_requests().await.unwrap().len(), asked, "a plan is not asked for twice");
 }

@@ -5,12 +5,17 @@
 mod article;
 mod codes;
 mod fake;
+mod kills;
 mod models;
 mod pages;
 mod plans;
+mod records;
+mod replays;
 mod runs;
 mod shown;
 mod signals;
+#[cfg(target_os = "linux")]
+mod trees;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A folder in which `wf` runs.
 struct Place {
     folder: TempDir,
+    /// Where its records are.
+    state: TempDir,
     env: Vec<(String, String)>,
 }
 
@@ -36,7 +43,7 @@ struct Ran {
 
 impl Place {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), env: Vec::new() }
+        Self { folder: tempfile::tempdir().unwrap(), state: tempfile::tempdir().unwrap(), env: Vec::new() }
     }
 
     /// With a file in it.
@@ -80,6 +87,7 @@ impl Place {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_wf"));
         command.args(args).current_dir(self.folder.path()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("WF_STATE_DIR", self.state.path().join("runs"));
         command.env("HOME", self.folder.path()).env("LANG", "C.UTF-8");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command

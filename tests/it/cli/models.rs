@@ -117,6 +117,11 @@ fn a_server_without_tools_gets_the_report_in_words() {
         let asked = fake.asked();
         let last = asked.last().unwrap().to_string();
         assert!(last.contains("38000"), "{model}: the figures are in the last question: {last}");
+        // What was refused is refused again when the run is done once more from a recording.
+        place.ok(&["run", "weekly_report", "--record", "cassette.json"]);
+        let count = fake.asked().len();
+        assert_eq!(place.ok(&["run", "weekly_report", "--replay", "cassette.json"]), result, "{model}");
+        assert_eq!(fake.asked().len(), count);
     }
 }
 
