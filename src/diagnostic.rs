@@ -158,6 +158,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     pub related: Vec<Related>,
     pub suggestion: Option<Suggestion>,
+    /// What of the text is not to be repeated anywhere: a secret.
+    pub hidden: Option<Span>,
 }
 
 impl Diagnostic {
@@ -172,6 +174,7 @@ impl Diagnostic {
             help: None,
             related: Vec::new(),
             suggestion: None,
+            hidden: None,
         }
     }
 

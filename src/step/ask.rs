@@ -129,6 +129,9 @@ impl<'a> Dialogue<'a> {
         if let Some(reply) = self.known.answer(&digest) {
             return Ok(Ok(reply));
         }
+        if means.stop.is_cancelled() {
+            return Err(Trouble::Stopped);
+        }
         sink.record(Fact::ModelAsked {
             step: Some((*step).clone()),
             model: settings.name.clone(),
