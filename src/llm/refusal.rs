@@ -282,6 +282,8 @@ const TOOL_SIGNS: &[&str] = &[
     "function calling is not supported",
     "function calling is not enabled",
     "tools param requires",
+    // Models that want their thoughts back with each call they made.
+    "expected `thinking`",
     "chatrequest.tools",
     "unrecognized request argument supplied: tools",
     "unknown field: tools",
