@@ -4,6 +4,7 @@
 //! than what is seen. A pure function of rows, time and look; knows no terminal and no clock.
 
 use crate::event::{Event, Fact, Progress};
+use crate::report::heard::Heard;
 use crate::report::look::{Look, Paint};
 use crate::report::value::brief;
 use crate::run::{RunState, Status, StepState};
@@ -18,6 +19,8 @@ pub struct StepList {
     counts: Counts,
     footer: Footer,
     planning: bool,
+    /// The text of a plan while it comes.
+    heard: Heard,
 }
 
 /// One step.
@@ -30,6 +33,8 @@ struct Row {
     outcome: String,
     attempt: u32,
     started_at: Option<u64>,
+    /// The text of a model while it comes.
+    heard: Heard,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,7 +68,10 @@ impl StepList {
             Fact::RunResumed { .. } | Fact::StepsReset { .. } => {
                 self.begin(state.steps.iter().map(Row::new).collect());
             }
-            Fact::ModelAsked { step: None, .. } => self.planning = true,
+            Fact::ModelAsked { step: None, .. } => {
+                self.planning = true;
+                self.heard.clear();
+            }
             Fact::RunFinished { .. } => {
                 self.planning = false;
                 self.footer.ended_at = Some(event.at);
@@ -83,25 +91,41 @@ impl StepList {
 
     fn begin(&mut self, rows: Vec<Row>) {
         self.planning = false;
+        self.heard.clear();
         self.footer.ended_at = None;
         self.counts = Counts::of(&rows);
         self.rows = rows;
     }
 
-    /// Takes in something passing: the last line of a running step's output is shown beside it.
+    /// Takes in something passing: the last line of a running step's output is shown beside it, and the
+    /// text of the only one that asks a model below the list.
     pub fn progress(&mut self, progress: &Progress, position: impl Fn(&crate::id::StepId) -> Option<usize>) {
         let (step, text) = match progress {
-            Progress::ToolOutput { step, text } => (Some(step), text),
-            Progress::ModelText { step, text } => (step.as_ref(), text),
+            Progress::ToolOutput { step, text } => (step, text),
+            Progress::ModelText { step: Some(step), text } => (step, text),
+            Progress::ModelText { step: None, text } => return self.heard.take(text),
             Progress::Stopping { .. } => return,
         };
-        let row = step.and_then(position).and_then(|at| self.rows.get_mut(at));
-        let line = text.lines().rev().find(|line| !line.trim().is_empty());
-        if let (Some(row), Some(line)) = (row, line)
-            && row.status == Status::InProgress
-        {
+        let row = position(step).and_then(|at| self.rows.get_mut(at));
+        let Some(row) = row.filter(|row| row.status == Status::InProgress) else { return };
+        let line = if matches!(progress, Progress::ModelText { .. }) {
+            row.heard.take(text);
+            Some(row.heard.last_line())
+        } else {
+            text.lines().rev().find(|line| !line.trim().is_empty())
+        };
+        if let Some(line) = line {
             row.outcome = line.chars().take(LONGEST_RESULT).collect();
         }
+    }
+
+    /// The text that comes, if it is one alone.
+    fn heard(&self) -> Option<&Heard> {
+        if self.planning && self.rows.is_empty() {
+            return Some(&self.heard);
+        }
+        let mut texts = self.rows.iter().filter(|row| row.is_heard());
+        texts.next().filter(|_| texts.next().is_none()).map(|row| &row.heard)
     }
 
     /// How many steps there are.
@@ -117,25 +141,35 @@ impl StepList {
     /// What fits on a screen: the steps around those that run, what is left out in one line above and
     /// below, and the last line. `now` is in milliseconds since the Unix epoch.
     pub fn screen(&self, now: u64, look: Look) -> Vec<String> {
-        // One line is left for the cursor below the list.
-        let room = look.height.saturating_sub(2).max(1);
-        let mut lines =
-            if self.rows.len() <= room { self.steps(now, look) } else { self.window(now, look, room) };
+        // A text has up to a third of the screen; one line is left for the cursor below the list.
+        let heard = self.heard().map(|heard| heard.lines(look, look.height / 3)).unwrap_or_default();
+        let room = look.height.saturating_sub(2 + heard.len()).max(1);
+        // What is below the list is not said beside the step as well.
+        let line = |row: &Row| {
+            let outcome = if !heard.is_empty() && row.is_heard() { "" } else { &row.outcome };
+            row.line(outcome, now, look)
+        };
+        let mut lines = match self.rows.len() <= room {
+            true => self.rows.iter().map(line).collect(),
+            false => self.window(look, room, line),
+        };
         if self.planning && self.rows.is_empty() {
             lines.push(look.cut(&format!("{} planning", look.mark(Status::InProgress)), look.width));
         }
+        lines.extend(heard);
         lines.push(self.summary(now, look));
         lines
     }
 
     /// Every step, a line each.
     pub fn steps(&self, now: u64, look: Look) -> Vec<String> {
-        self.rows.iter().map(|row| row.line(now, look)).collect()
+        self.rows.iter().map(|row| row.line(&row.outcome, now, look)).collect()
     }
 
     /// One step's line.
     pub fn line(&self, position: usize, now: u64, look: Look) -> Option<String> {
-        Some(self.rows.get(position)?.line(now, look))
+        let row = self.rows.get(position)?;
+        Some(row.line(&row.outcome, now, look))
     }
 
     /// The last line: steps done, time, model calls, tokens.
@@ -161,7 +195,7 @@ impl StepList {
         look.paint(Paint::Faint, &line)
     }
 
-    fn window(&self, now: u64, look: Look, room: usize) -> Vec<String> {
+    fn window(&self, look: Look, room: usize, line: impl Fn(&Row) -> String) -> Vec<String> {
         let focus = self
             .rows
             .iter()
@@ -174,7 +208,7 @@ impl StepList {
         let last = first + shown;
         let mut lines = Vec::with_capacity(room);
         lines.push(Counts::of(&self.rows[..first]).line("above", look));
-        lines.extend(self.rows[first..last].iter().map(|row| row.line(now, look)));
+        lines.extend(self.rows[first..last].iter().map(line));
         lines.push(Counts::of(&self.rows[last..]).line("below", look));
         lines
     }
@@ -194,7 +228,13 @@ impl Row {
             outcome,
             attempt: step.attempt,
             started_at: step.started_at,
+            heard: Heard::default(),
         }
+    }
+
+    /// Whether its text comes just now.
+    fn is_heard(&self) -> bool {
+        self.status == Status::InProgress && !self.heard.last_line().is_empty()
     }
 
     /// The result of a step, as far as a line can hold it.
@@ -212,13 +252,21 @@ impl Row {
                 self.attempt = *attempt;
                 self.started_at = Some(at);
                 self.outcome.clear();
+                self.heard.clear();
+            }
+            // What was heard before was no answer, or is one already.
+            Fact::ModelAsked { .. } => {
+                self.heard.clear();
+                self.outcome.clear();
             }
             Fact::StepSucceeded { .. } => {
                 self.status = Status::Done;
                 self.outcome = Self::shown(step);
+                self.heard = Heard::default();
             }
             Fact::StepFailed { failure, .. } => {
                 self.status = Status::Failed;
+                self.heard = Heard::default();
                 self.outcome.clone_from(&failure.message);
             }
             Fact::RetryScheduled { attempt, delay_ms, .. } => {
@@ -233,12 +281,12 @@ impl Row {
         }
     }
 
-    fn line(&self, now: u64, look: Look) -> String {
+    fn line(&self, outcome: &str, now: u64, look: Look) -> String {
         let mark = look.mark(self.status);
         let room = look.width.saturating_sub(console::measure_text_width(mark) + 1);
         let label = look.shown(&self.label);
         let note = self.note(now);
-        let outcome = look.shown(&self.outcome);
+        let outcome = look.shown(outcome);
         let rest = match (self.status, outcome.is_empty()) {
             (Status::InProgress, true) | (_, true) => String::new(),
             (Status::InProgress, false) => outcome.into_owned(),

@@ -8,6 +8,7 @@ pub mod diagnostics;
 pub mod escape;
 mod events;
 pub mod github;
+mod heard;
 pub mod list;
 pub mod live;
 pub mod look;

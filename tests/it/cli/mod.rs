@@ -4,7 +4,9 @@
 
 mod article;
 mod codes;
+mod fake;
 mod kills;
+mod models;
 mod pages;
 mod plans;
 mod records;

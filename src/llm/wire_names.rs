@@ -1,12 +1,12 @@
 //! Names and ids as the wire allows them, and back.
 //!
-//! Main type: [`WireNames`]. OpenAI takes `^[a-zA-Z0-9_-]{1,64}$` for a tool; ours may have dots, other
-//! characters, and be longer. The mapping depends on nothing but the names and their order.
+//! Main type: [`WireNames`]. OpenAI and Anthropic take `^[a-zA-Z0-9_-]{1,64}$` for a tool; ours may have
+//! dots, other characters, and be longer. The mapping depends on nothing but the names and their order.
 
 use std::collections::{HashMap, HashSet};
 
+use super::{Message, Request};
 use crate::id::ToolName;
-use crate::llm::{Message, Request};
 
 /// Longest name of a tool.
 const LONGEST: usize = 64;
