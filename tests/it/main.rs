@@ -13,6 +13,7 @@ mod engine;
 mod load;
 mod offline;
 mod planner;
+mod real;
 mod replies;
 #[cfg(target_os = "linux")]
 mod supervisor;

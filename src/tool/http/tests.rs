@@ -245,3 +245,27 @@ async fn a_request_ends_when_the_run_does() {
     assert_eq!(fault.kind, ToolFaultKind::Stopped);
     assert_eq!(fault.message, format!("GET {}/x was ended because the run was stopped", server.uri()));
 }
+
+#[tokio::test]
+async fn a_compressed_answer_is_read_and_bounded_by_what_comes_out_of_it() {
+    use std::io::Write as _;
+    let packed = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let server = MockServer::start().await;
+    let answer = |body: Vec<u8>| {
+        ResponseTemplate::new(200).insert_header("content-encoding", "gzip").set_body_bytes(body)
+    };
+    Mock::given(path("/small")).respond_with(answer(packed(b"[1, 2]"))).mount(&server).await;
+    // 64 MiB out of 64 KiB.
+    let bomb = packed(&vec![b'x'; 64 << 20]);
+    assert!(bomb.len() < 100_000);
+    Mock::given(path("/bomb")).respond_with(answer(bomb)).mount(&server).await;
+    let small = Case::new("GET", format!("{}/small", server.uri())).call(json!({})).await;
+    assert_eq!(small, Ok(json!([1, 2])));
+    let big = Case::new("GET", format!("{}/bomb", server.uri())).call(json!({})).await.unwrap();
+    let kept = big.as_str().unwrap();
+    assert!(kept.len() < 5 << 20, "{} bytes were kept", kept.len());
+}
