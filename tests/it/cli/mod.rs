@@ -2,6 +2,7 @@
 //!
 //! Main type: [`Place`], a folder of its own in which the built binary runs with a bare environment.
 
+mod aids;
 mod article;
 mod codes;
 mod kills;
