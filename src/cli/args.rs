@@ -93,6 +93,8 @@ pub struct RunArgs {
     pub dry_run: bool,
     #[command(flatten)]
     pub show: ShowArgs,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
     /// Run a model's plan without a question, also if it calls tools that change something.
     #[arg(long)]
     pub yes: bool,
@@ -118,6 +120,18 @@ pub struct ShowArgs {
     /// Print the events of the run as JSON lines on stdout, instead of the result.
     #[arg(long)]
     pub events: bool,
+}
+
+/// How much of a run is said on stderr.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct VoiceArgs {
+    /// Say nothing on stderr but errors.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say on stderr, line by line, also what models are asked and answer, what tools are given, print and
+    /// return.
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 #[derive(Args, Debug)]
@@ -150,6 +164,8 @@ pub struct ResumeArgs {
     pub jobs: usize,
     #[command(flatten)]
     pub show: ShowArgs,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
     /// Run a model's plan without a question, also if it calls tools that change something.
     #[arg(long)]
     pub yes: bool,
@@ -162,6 +178,8 @@ pub struct ReplayArgs {
     pub run: String,
     #[command(flatten)]
     pub show: ShowArgs,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
 }
 
 #[derive(Args, Debug)]

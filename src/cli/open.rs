@@ -96,7 +96,8 @@ pub fn open(name: &str, model: FileModel, streams: &mut Streams) -> Result<Opene
 pub fn show(checked: &Checked, streams: &mut Streams) {
     let look = streams.look_err();
     for diagnostic in &checked.diagnostics {
-        streams.remark(&text(&checked.source, diagnostic, look));
+        let shown = text(&checked.source, diagnostic, look);
+        if diagnostic.is_error() { streams.tell(&shown) } else { streams.remark(&shown) }
     }
 }
 

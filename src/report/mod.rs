@@ -16,9 +16,13 @@ mod plain;
 pub mod sarif;
 pub mod schema;
 mod snippet;
+pub mod totals;
 pub mod value;
+mod verbose;
+mod window;
 
 pub use events::EventLines;
 pub use live::Live;
 pub use look::Look;
-pub use plain::Plain;
+pub use plain::{Plain, Voice};
+pub use totals::Totals;

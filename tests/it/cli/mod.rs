@@ -13,8 +13,10 @@ mod replays;
 mod runs;
 mod shown;
 mod signals;
+mod terminal;
 #[cfg(target_os = "linux")]
 mod trees;
+mod voices;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
