@@ -158,6 +158,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     pub related: Vec<Related>,
     pub suggestion: Option<Suggestion>,
+    /// What of the text is not to be repeated anywhere: a secret.
+    pub hidden: Option<Span>,
 }
 
 impl Diagnostic {
@@ -172,6 +174,7 @@ impl Diagnostic {
             help: None,
             related: Vec::new(),
             suggestion: None,
+            hidden: None,
         }
     }
 
@@ -239,7 +242,7 @@ fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<(usize,
     let allowed = match length {
         0..=2 => 1,
         3..=5 => 2,
-        length => length / 3 + 1,
+        length => (length / 3).max(2),
     };
     let candidates = known.into_iter().filter(|candidate| candidate.len() <= LONGEST);
     candidates

@@ -55,6 +55,10 @@ pub struct TemplateError {
     pub range: Option<Range<usize>>,
     /// The names there are instead of the one at `range`, where that is a filter or a test.
     pub known: &'static [&'static str],
+    /// Further filters and tests in the same text that do not exist.
+    pub more: Vec<TemplateError>,
+    /// What a text reads that is wrong only in its filters and tests.
+    pub reads: Vec<Read>,
 }
 
 impl Template {

@@ -95,8 +95,9 @@ pub fn open(name: &str, model: FileModel, streams: &mut Streams) -> Result<Opene
 /// Shows diagnostics on stderr.
 pub fn show(checked: &Checked, streams: &mut Streams) {
     let look = streams.look_err();
+    let source = checked.shown();
     for diagnostic in &checked.diagnostics {
-        let shown = text(&checked.source, diagnostic, look);
+        let shown = text(&source, diagnostic, look);
         if diagnostic.is_error() { streams.tell(&shown) } else { streams.remark(&shown) }
     }
 }

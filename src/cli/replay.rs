@@ -74,7 +74,8 @@ fn answered(came: Came<(serde_json::Value, crate::event::Usage)>) -> Result<Repl
             retry_after: failure.retry_after_ms.map(std::time::Duration::from_millis),
             message: failure.message,
         }),
-        // The only question that is followed by another without an answer.
+        // A question that is followed by another without an answer was refused in its form; the model tells
+        // from the one after it whether that was the format.
         Came::Nothing => Err(refused("the response format was refused when this was recorded")),
     }
 }

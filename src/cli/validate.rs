@@ -100,8 +100,11 @@ fn print(
 ) -> io::Result<()> {
     let look = if piped { streams.look_err() } else { streams.look_out() };
     let lines = |one: &dyn Fn(&Source, &Diagnostic, Look) -> String| {
-        let all = checked.iter().flat_map(|file| file.diagnostics.iter().map(|it| (&file.source, it)));
-        all.map(|(source, it)| one(source, it, look) + "\n").collect::<String>()
+        let file = |file: &Checked| {
+            let source = file.shown();
+            file.diagnostics.iter().map(|it| one(&source, it, look) + "\n").collect::<String>()
+        };
+        checked.iter().map(file).collect::<String>()
     };
     let output = match format {
         DiagnosticFormat::Text => lines(&text),

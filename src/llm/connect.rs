@@ -1,88 +1,19 @@
-//! From a model's name to something that answers: the providers, their addresses and keys.
+//! From a model's name to something that answers: which provider, which address, which key.
 //!
-//! Main type: [`Provider`], a row of a table; a new service is a new row. Reads the environment only
-//! through the function it is given and asks nothing over the network.
+//! Main functions: [`connect`] and [`resolve`]. Reads the environment only through the function it is
+//! given and asks nothing over the network.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
+use std::time::Duration;
 
-use reqwest::Url;
-
+use super::address::{is_loopback, ollama_host, ollama_root, parse, proxy};
+use super::anthropic::Messages;
 use super::endpoint::{AddressFrom, Endpoint, Secret};
-use super::openai::{Dialect, OpenAi};
-use super::{Model, ModelError, ModelErrorKind, Offline};
+use super::ollama::Chat;
+use super::openai::{ChatCompletions, Dialect};
+use super::providers::{Codec, find};
+use super::{IDLE_TIMEOUT, Model, ModelError, ModelErrorKind, Offline, Remote};
 use crate::id::ModelName;
-
-/// A service that runs models.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Provider {
-    /// What stands before the `/` of a model's name.
-    pub name: &'static str,
-    /// Its own address; missing for what needs no network.
-    pub base_url: Option<&'static str>,
-    /// The environment variable that moves the address.
-    pub base_url_variable: Option<&'static str>,
-    /// The environment variable that holds the key.
-    pub key_variable: Option<&'static str>,
-    /// Whether its own address answers nothing without a key.
-    pub key_required: bool,
-    pub codec: Codec,
-}
-
-/// What a provider speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codec {
-    /// OpenAI Chat Completions.
-    OpenAi(Dialect),
-    /// Nothing: rules inside this program.
-    Offline,
-}
-
-const PROVIDERS: &[Provider] = &[
-    Provider {
-        base_url_variable: Some("OPENAI_BASE_URL"),
-        codec: Codec::OpenAi(Dialect::OPENAI),
-        ..service("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
-    },
-    Provider {
-        base_url_variable: Some("OLLAMA_HOST"),
-        key_required: false,
-        ..service("ollama", "http://127.0.0.1:11434/v1", "OLLAMA_API_KEY")
-    },
-    service("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    service("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    Provider {
-        codec: Codec::OpenAi(Dialect::MISTRAL),
-        ..service("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY")
-    },
-    service("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    service("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    service("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
-    Provider {
-        name: "offline",
-        base_url: None,
-        base_url_variable: None,
-        key_variable: None,
-        key_required: false,
-        codec: Codec::Offline,
-    },
-];
-
-const fn service(name: &'static str, base_url: &'static str, key: &'static str) -> Provider {
-    Provider {
-        name,
-        base_url: Some(base_url),
-        base_url_variable: None,
-        key_variable: Some(key),
-        key_required: true,
-        codec: Codec::OpenAi(Dialect::COMPATIBLE),
-    }
-}
-
-/// The providers there are.
-pub fn providers() -> &'static [Provider] {
-    PROVIDERS
-}
 
 /// The model of that name, ready to be asked. `base_url` is the file's, and wins over the environment;
 /// `env` looks a variable up. Nothing is sent yet.
@@ -91,10 +22,41 @@ pub fn connect(
     base_url: Option<&str>,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Arc<dyn Model>, ModelError> {
-    let provider = find(name)?;
-    match provider.codec {
-        Codec::OpenAi(_) => Ok(Arc::new(OpenAi::new(name.clone(), resolve(name, base_url, env)?)?)),
-        Codec::Offline => Ok(Arc::new(Offline::new())),
+    let codec = find(name)?.codec;
+    if codec == Codec::Offline {
+        return Ok(Arc::new(Offline::new()));
+    }
+    let endpoint = resolve(name, base_url, env)?;
+    let remote = match codec {
+        Codec::Anthropic => Remote::new(name.clone(), endpoint, Messages),
+        Codec::Ollama => {
+            let context = number(env, "OLLAMA_CONTEXT_LENGTH")?;
+            Remote::new(name.clone(), endpoint, Chat { context })
+        }
+        Codec::OpenAi(_) | Codec::Offline => {
+            let dialect = Dialect::of(&endpoint);
+            Remote::new(name.clone(), endpoint, ChatCompletions { dialect })
+        }
+    };
+    let idle = number(env, "WF_STREAM_IDLE")?.map_or(IDLE_TIMEOUT, Duration::from_secs);
+    Ok(Arc::new(remote?.streaming(wants_streams(env)?).idle(idle)))
+}
+
+/// Whether answers are asked for piece by piece: yes, unless `WF_STREAM` says no.
+fn wants_streams(env: &dyn Fn(&str) -> Option<String>) -> Result<bool, ModelError> {
+    match env("WF_STREAM").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "" | "1" | "true" | "on" | "yes" => Ok(true),
+        "0" | "false" | "off" | "no" => Ok(false),
+        _ => Err(ModelError::new(ModelErrorKind::Refused, "WF_STREAM is neither 0 nor 1")),
+    }
+}
+
+/// A whole number above zero that the environment may hold.
+fn number(env: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<u64>, ModelError> {
+    let Some(text) = env(name).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+    match text.trim().parse() {
+        Ok(number) if number > 0 => Ok(Some(number)),
+        _ => Err(ModelError::new(ModelErrorKind::Refused, format!("{name} is no whole number above 0"))),
     }
 }
 
@@ -119,7 +81,7 @@ pub fn resolve(
     let set = |variable: &str| env(variable).filter(|value| !value.trim().is_empty());
     let from_env = |variable: &'static str| {
         let text = set(variable)?;
-        let text = if variable == "OLLAMA_HOST" { ollama_address(text.trim()) } else { text };
+        let text = if provider.codec == Codec::Ollama { ollama_host(text.trim()) } else { text };
         Some(parse(&text, AddressFrom::Variable(variable)))
     };
     let environment = provider.base_url_variable.and_then(from_env);
@@ -132,112 +94,28 @@ pub fn resolve(
         }
         (None, None) => (parse(own, AddressFrom::Provider)?, AddressFrom::Provider),
     };
+    let base = if provider.codec == Codec::Ollama { ollama_root(base) } else { base };
+    let proxy = proxy(&base, env);
 
-    let endpoint = Endpoint { provider, model: model.to_owned(), base_url: base, from, key: None };
+    let endpoint = Endpoint { provider, model: model.to_owned(), base_url: base, from, key: None, proxy };
     let by_person =
         environment.is_some_and(|parsed| parsed.is_ok_and(|url| url.origin() == endpoint.base_url.origin()));
     let trusted = endpoint.is_own() || by_person || is_loopback(&endpoint.base_url);
     let key = provider.key_variable.and_then(set).filter(|_| trusted).map(Secret::new);
     if key.is_none() && provider.key_required && endpoint.is_own() {
         let variable = provider.key_variable.unwrap_or_default();
+        let keys = provider.help.keys.map(|keys| format!(" (keys are made at {keys})")).unwrap_or_default();
         let other = match provider.base_url_variable {
             Some(base) => format!("; for a server that needs no key, set {base}"),
             None => String::new(),
         };
         return Err(refused(format!(
-            "{variable} is not set, and {} answers nothing without a key{other}; `--model offline` needs \
-             neither",
+            "{variable} is not set, and {} answers nothing without a key: set it with `export \
+             {variable}=KEY`{keys}{other}; `--model offline` needs neither",
             provider.name
         )));
     }
     Ok(Endpoint { key, ..endpoint })
-}
-
-fn find(name: &ModelName) -> Result<&'static Provider, ModelError> {
-    let wanted = name.provider();
-    if let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == wanted) {
-        return Ok(provider);
-    }
-    let nearest = PROVIDERS
-        .iter()
-        .map(|provider| (strsim::damerau_levenshtein(provider.name, &wanted.to_lowercase()), provider.name))
-        .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
-        .min();
-    let known: Vec<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
-    let mut message = format!("no provider named `{wanted}`");
-    match nearest {
-        Some((_, nearest)) => message.push_str(&format!("; did you mean `{nearest}`?")),
-        None if name.model().is_empty() => message
-            .push_str(&format!("; a model is written provider/model, as `openai/{}`", name.as_str().trim())),
-        None => {}
-    }
-    message.push_str(&format!(" (known providers: {})", known.join(", ")));
-    Err(ModelError::new(ModelErrorKind::Refused, message))
-}
-
-/// Whether an address is this machine: a key does not leave it, and no proxy is needed.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host_str() {
-        Some("localhost") => true,
-        Some(host) => host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .parse()
-            .is_ok_and(|address: IpAddr| address.is_loopback()),
-        None => false,
-    }
-}
-
-fn parse(text: &str, from: AddressFrom) -> Result<Url, ModelError> {
-    let setting = match from {
-        AddressFrom::Provider => "the provider's address",
-        AddressFrom::File => "`base_url` under `model`",
-        AddressFrom::Variable(name) => name,
-    };
-    let fault = |what: &str| {
-        // The text itself may hold a password; it is not repeated.
-        let message = format!("{setting} {what}; write it as https://host/v1 or http://localhost:8080/v1");
-        Err(ModelError::new(ModelErrorKind::Refused, message))
-    };
-    match Url::parse(text.trim()) {
-        Ok(url) if !matches!(url.scheme(), "http" | "https") => {
-            fault("does not begin with http:// or https://")
-        }
-        Ok(mut url) if url.host_str().is_some() => {
-            url.set_fragment(None);
-            Ok(url)
-        }
-        Ok(_) => fault("names no host"),
-        Err(error) => fault(&format!("is not a URL ({error})")),
-    }
-}
-
-/// `OLLAMA_HOST` is what Ollama's own server and client read: often only a host, or the address the
-/// server listens on.
-fn ollama_address(text: &str) -> String {
-    let (scheme, rest) = match text.split_once("://") {
-        Some((scheme, rest)) => (scheme, rest),
-        None => ("http", text),
-    };
-    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let bare = authority.starts_with(':') || authority.is_empty();
-    let authority = if bare { format!("127.0.0.1{authority}") } else { authority.to_owned() };
-    let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let port = if has_port || text.contains("://") { "" } else { ":11434" };
-    let Ok(mut url) = Url::parse(&format!("{scheme}://{authority}{port}/{path}")) else {
-        return text.to_owned();
-    };
-    let unspecified = match url.host_str().unwrap_or_default() {
-        "0.0.0.0" => Some(IpAddr::from(Ipv4Addr::LOCALHOST)),
-        "[::]" => Some(IpAddr::from(Ipv6Addr::LOCALHOST)),
-        _ => None,
-    };
-    if let Some(address) = unspecified {
-        // An http URL takes any address.
-        let _ = url.set_ip_host(address);
-    }
-    let base = url.as_str().trim_end_matches('/');
-    if base.ends_with("/v1") { base.to_owned() } else { format!("{base}/v1") }
 }
 
 #[cfg(test)]
@@ -325,19 +203,53 @@ mod tests {
     #[test]
     fn ollama_host_in_every_form() {
         for (text, expected) in [
-            ("", "http://127.0.0.1:11434/v1"),
-            ("0.0.0.0", "http://127.0.0.1:11434/v1"),
-            ("[::]:80", "http://[::1]/v1"),
-            (":9000", "http://127.0.0.1:9000/v1"),
-            ("box", "http://box:11434/v1"),
-            ("box:9000", "http://box:9000/v1"),
-            ("http://box", "http://box/v1"),
-            ("https://box/ollama/", "https://box/ollama/v1"),
-            ("http://box:1/v1", "http://box:1/v1"),
+            ("", "http://127.0.0.1:11434/api/chat"),
+            ("0.0.0.0", "http://127.0.0.1:11434/api/chat"),
+            ("[::]:80", "http://[::1]/api/chat"),
+            (":9000", "http://127.0.0.1:9000/api/chat"),
+            ("box", "http://box:11434/api/chat"),
+            ("box:9000", "http://box:9000/api/chat"),
+            ("http://box", "http://box/api/chat"),
+            ("https://box/ollama/", "https://box/ollama/api/chat"),
+            ("ollama.com", "https://ollama.com/api/chat"),
+            // Where the OpenAI protocol of the same server lies.
+            ("http://box:1/v1", "http://box:1/api/chat"),
+            ("http://box:1/api", "http://box:1/api/chat"),
         ] {
             let found = endpoint("ollama/m", None, &[("OLLAMA_HOST", text)]).unwrap();
-            assert_eq!(found.shown_address(), expected, "{text:?}");
+            assert_eq!(found.url("api/chat").as_str(), expected, "{text:?}");
         }
+        let by_file = endpoint("ollama/m", Some("http://127.0.0.1:9/v1/"), &[]).unwrap();
+        assert_eq!(by_file.url("api/chat").as_str(), "http://127.0.0.1:9/api/chat");
+    }
+
+    #[test]
+    fn anthropic_base_url_in_every_form() {
+        for (text, expected) in [
+            ("", "https://api.anthropic.com/v1/messages"),
+            ("https://gateway.test", "https://gateway.test/v1/messages"),
+            ("https://gateway.test/anthropic/", "https://gateway.test/anthropic/v1/messages"),
+            ("https://gateway.test/v1", "https://gateway.test/v1/messages"),
+            ("https://gateway.test/x/v1/messages?a=1", "https://gateway.test/x/v1/messages?a=1"),
+        ] {
+            let env = [("ANTHROPIC_BASE_URL", text), ("ANTHROPIC_API_KEY", "k")];
+            let found = endpoint("anthropic/m", None, &env).unwrap();
+            assert_eq!(found.url("v1/messages").as_str(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_said() {
+        let said = |name: &str, value: &str| {
+            let env = |wanted: &str| (wanted == name).then(|| value.to_owned());
+            connect(&ModelName::new("ollama/m"), None, &env).err().map(|error| error.message)
+        };
+        assert_eq!(said("WF_STREAM", "maybe").as_deref(), Some("WF_STREAM is neither 0 nor 1"));
+        for name in ["WF_STREAM_IDLE", "OLLAMA_CONTEXT_LENGTH"] {
+            assert_eq!(said(name, "0"), Some(format!("{name} is no whole number above 0")));
+            assert_eq!(said(name, " 5 "), None);
+        }
+        assert_eq!(said("WF_STREAM", "off"), None);
     }
 
     #[test]
@@ -359,7 +271,7 @@ mod tests {
 
     #[test]
     fn every_row_of_the_table_holds_together() {
-        for provider in providers() {
+        for provider in crate::llm::providers() {
             assert_eq!(provider.base_url.is_none(), provider.codec == Codec::Offline);
             assert!(!provider.key_required || provider.key_variable.is_some(), "{}", provider.name);
             if let Some(base) = provider.base_url {

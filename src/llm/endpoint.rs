@@ -7,7 +7,8 @@ use std::fmt;
 
 use reqwest::Url;
 
-use super::connect::Provider;
+use super::address::is_loopback;
+use super::providers::Provider;
 use super::{ModelError, ModelErrorKind};
 
 /// A model at an address.
@@ -20,6 +21,8 @@ pub struct Endpoint {
     pub base_url: Url,
     pub from: AddressFrom,
     pub key: Option<Secret>,
+    /// The environment variable whose proxy lies between here and the address.
+    pub proxy: Option<&'static str>,
 }
 
 /// Where an address comes from: who has to mend it.
@@ -63,13 +66,18 @@ impl fmt::Debug for Secret {
 }
 
 impl Endpoint {
-    /// The address under which something is asked, as `chat/completions`. A base that ends with it
-    /// already is taken as it is; a query of the base (Azure's `api-version`) stays.
+    /// The address under which something is asked, as `chat/completions`. Of a base that ends with the
+    /// beginning of it, or with all of it, that part is not said twice; a query of the base (Azure's
+    /// `api-version`) stays.
     pub fn url(&self, path: &str) -> Url {
         let mut url = self.base_url.clone();
         let base = url.path().trim_end_matches('/').to_owned();
-        if !base.ends_with(path) {
-            url.set_path(&format!("{base}/{path}"));
+        let parts: Vec<&str> = path.split('/').collect();
+        let said = (1..=parts.len()).rev().map(|count| parts[..count].join("/"));
+        let said = said.into_iter().find(|start| base.ends_with(&format!("/{start}")));
+        let rest = path[said.map_or(0, |start| start.len())..].trim_start_matches('/');
+        if !rest.is_empty() {
+            url.set_path(&format!("{base}/{rest}"));
         }
         url
     }
@@ -116,8 +124,10 @@ impl Endpoint {
 
     /// What to do about a key that was refused or is missing.
     pub fn key_setting(&self) -> String {
+        let made = self.provider.help.keys.filter(|_| self.is_own() || self.key.is_none());
+        let made = made.map(|keys| format!(" (keys are made at {keys})")).unwrap_or_default();
         match (self.provider.key_variable, &self.key) {
-            (Some(name), Some(_)) => format!("check {name}"),
+            (Some(name), Some(_)) => format!("check {name}{made}"),
             (Some(name), None) if self.from == AddressFrom::File => match self.provider.base_url_variable {
                 Some(base) => format!(
                     "no key was sent, because the file chose the address; set {base}={} to have {name} sent \
@@ -126,8 +136,19 @@ impl Endpoint {
                 ),
                 None => format!("no key was sent, because {name} is only sent to {}", self.provider.name),
             },
-            (Some(name), None) => format!("no key was sent; set {name}"),
+            (Some(name), None) => format!("no key was sent; set {name}{made}"),
             (None, _) => "no key was sent, and there is no setting for one".to_owned(),
+        }
+    }
+
+    /// What to type when nothing answers at the address.
+    pub fn start_advice(&self) -> String {
+        match self.provider.help.start {
+            Some(command) => format!("start the server with `{command}`, or use `--model offline`"),
+            None if is_loopback(&self.base_url) => {
+                "is the server running? start it, or use `--model offline`".to_owned()
+            }
+            None => "check the address and the network, or use `--model offline`".to_owned(),
         }
     }
 

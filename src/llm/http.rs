@@ -1,23 +1,27 @@
-//! The one HTTP transport: a request is sent once, and whatever comes back is an [`Answer`].
+//! The one HTTP transport: a request is sent once, and its answer is read as it comes or as a whole.
 //!
-//! Main type: [`Transport`]. It follows no redirects and tries nothing again. It knows addresses,
-//! deadlines and sizes, and no provider's format; a status of 500 is an answer here, not an error.
+//! Main types: [`Transport`] and [`Incoming`]. It follows no redirects and tries nothing again. It knows
+//! addresses, deadlines and sizes, and no provider's format; a status of 500 is an answer here, not an
+//! error.
 
-use std::error::Error;
 use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
 use tokio::time::{Instant, timeout_at};
 
-use super::connect::is_loopback;
+use super::address::is_loopback;
+use super::providers::Codec;
+use super::unreachable::{root_cause, unreachable};
 use super::{Answer, Endpoint, ModelError, ModelErrorKind};
 
 /// Longest time to open a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest time from sending a request to the end of its answer, where the request names none.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+/// Longest silence in the middle of a stream. Models that think say nothing for minutes.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Longest answer that is read.
 pub const MAX_ANSWER_BYTES: usize = 32 << 20;
 
@@ -43,32 +47,122 @@ impl Transport {
         Ok(Self { client })
     }
 
-    /// Sends a JSON body and reads the whole answer, within `deadline`.
-    pub async fn post(
+    /// Sends a JSON body and reads the head of the answer, within the deadline.
+    pub async fn send<'a>(
         &self,
-        endpoint: &Endpoint,
+        endpoint: &'a Endpoint,
         url: Url,
         body: String,
-        deadline: Duration,
-    ) -> Result<Answer, ModelError> {
+        deadline: Deadline,
+    ) -> Result<Incoming<'a>, ModelError> {
+        let sending = self.client.post(url).body(body).send();
+        let response = timeout_at(deadline.until, sending)
+            .await
+            .map_err(|_| deadline.missed(endpoint))?
+            .map_err(|error| unreachable(endpoint, &error))?;
+        let headers = response.headers();
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let head = Answer::new(response.status().as_u16(), header, SystemTime::now(), Vec::new());
+        Ok(Incoming { endpoint, head, response, deadline, length: 0 })
+    }
+}
+
+/// When an answer must have come.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    until: Instant,
+    allowed: Duration,
+}
+
+impl Deadline {
+    /// This much time from now on.
+    pub fn within(allowed: Duration) -> Self {
         let now = Instant::now();
         // A deadline beyond what a clock can hold is none.
-        let until = now.checked_add(deadline).unwrap_or_else(|| now + Duration::from_secs(1 << 30));
-        let late = |_| late(endpoint, deadline);
-        let sending = self.client.post(url).body(body).send();
-        let response =
-            timeout_at(until, sending).await.map_err(late)?.map_err(|error| sent(endpoint, &error))?;
+        let until = now.checked_add(allowed).unwrap_or_else(|| now + Duration::from_secs(1 << 30));
+        Self { until, allowed }
+    }
 
-        let status = response.status().as_u16();
-        let headers = response.headers().clone();
-        let body = match timeout_at(until, read(endpoint, response)).await.map_err(late) {
-            Ok(Ok(body)) => body,
-            // The status of a refusal says enough without its text.
-            Ok(Err(_)) | Err(_) if !(200..300).contains(&status) => Vec::new(),
-            Ok(Err(error)) | Err(error) => return Err(error),
-        };
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        Ok(Answer::new(status, header, SystemTime::now(), body))
+    fn missed(&self, endpoint: &Endpoint) -> ModelError {
+        let what = format!(
+            "at {} did not answer within {:?}; `timeout` under `model` allows more",
+            endpoint.host(),
+            self.allowed
+        );
+        endpoint.fault(ModelErrorKind::Timeout, what)
+    }
+}
+
+/// An answer of which the head has come.
+pub struct Incoming<'a> {
+    endpoint: &'a Endpoint,
+    head: Answer,
+    response: Response,
+    deadline: Deadline,
+    /// How much of the body was read.
+    length: usize,
+}
+
+impl Incoming<'_> {
+    /// Status and headers; no body yet.
+    pub fn head(&self) -> &Answer {
+        &self.head
+    }
+
+    /// The next bytes of the body, at most this long after those before; nothing at its end.
+    pub async fn chunk(&mut self, idle: Option<Duration>) -> Result<Option<Vec<u8>>, ModelError> {
+        let patience = idle.and_then(|idle| Some((Instant::now().checked_add(idle)?, idle)));
+        let until = patience.map_or(self.deadline.until, |(patience, _)| patience.min(self.deadline.until));
+        let chunk = timeout_at(until, self.response.chunk()).await.map_err(|_| match patience {
+            Some((patience, idle)) if patience < self.deadline.until => self.silent(idle),
+            _ => self.deadline.missed(self.endpoint),
+        })?;
+        match chunk {
+            Ok(Some(chunk)) => {
+                self.length += chunk.len();
+                if self.length > MAX_ANSWER_BYTES {
+                    let most = MAX_ANSWER_BYTES >> 20;
+                    let setting = self.endpoint.address_setting();
+                    let what = format!("sent an answer of more than {most} MiB; {setting}");
+                    return Err(self.endpoint.fault(ModelErrorKind::Protocol, what));
+                }
+                Ok(Some(chunk.to_vec()))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => {
+                let reason = self.endpoint.quote(&root_cause(&error));
+                let what =
+                    format!("at {} broke off in the middle of its answer ({reason})", self.endpoint.host());
+                Err(self.endpoint.fault(ModelErrorKind::Transient, what))
+            }
+        }
+    }
+
+    /// The whole answer, of which this much was read already.
+    pub async fn whole(mut self, mut body: Vec<u8>) -> Result<Answer, ModelError> {
+        let is_success = (200..300).contains(&self.head.status);
+        loop {
+            match self.chunk(None).await {
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => break,
+                // The status of a refusal says enough without its text.
+                Err(_) if !is_success => {
+                    body.clear();
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Answer { body, ..self.head })
+    }
+
+    fn silent(&self, idle: Duration) -> ModelError {
+        let what = format!(
+            "at {} fell silent for {idle:?} in the middle of its answer; WF_STREAM_IDLE (in seconds) allows \
+             more, WF_STREAM=0 asks for answers in one piece",
+            self.endpoint.host()
+        );
+        self.endpoint.fault(ModelErrorKind::Timeout, what)
     }
 }
 
@@ -76,8 +170,15 @@ fn headers(endpoint: &Endpoint) -> Result<HeaderMap, ModelError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    let (name, scheme) = match endpoint.provider.codec {
+        Codec::Anthropic => {
+            headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+            (HeaderName::from_static("x-api-key"), "")
+        }
+        Codec::OpenAi(_) | Codec::Ollama | Codec::Offline => (AUTHORIZATION, "Bearer "),
+    };
     if let Some(key) = &endpoint.key {
-        let value = HeaderValue::try_from(format!("Bearer {}", key.reveal()));
+        let value = HeaderValue::try_from(format!("{scheme}{}", key.reveal().trim()));
         let mut value = value.map_err(|_| {
             let variable = endpoint.provider.key_variable.unwrap_or("the key");
             let message = format!(
@@ -87,7 +188,7 @@ fn headers(endpoint: &Endpoint) -> Result<HeaderMap, ModelError> {
             ModelError::new(ModelErrorKind::Refused, message)
         })?;
         value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
+        headers.insert(name, value);
     }
     Ok(headers)
 }
@@ -111,78 +212,4 @@ fn build(endpoint: &Endpoint, headers: HeaderMap, no_roots: bool) -> Result<Clie
         builder = builder.tls_certs_only([]);
     }
     builder.build()
-}
-
-async fn read(endpoint: &Endpoint, mut response: Response) -> Result<Vec<u8>, ModelError> {
-    let mut body = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > MAX_ANSWER_BYTES => {
-                let most = MAX_ANSWER_BYTES >> 20;
-                let what = format!("sent an answer of more than {most} MiB; {}", endpoint.address_setting());
-                return Err(endpoint.fault(ModelErrorKind::Protocol, what));
-            }
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return Ok(body),
-            Err(error) => {
-                let reason = endpoint.quote(&root_cause(&error));
-                let what = format!("at {} broke off in the middle of its answer ({reason})", endpoint.host());
-                return Err(endpoint.fault(ModelErrorKind::Transient, what));
-            }
-        }
-    }
-}
-
-fn late(endpoint: &Endpoint, deadline: Duration) -> ModelError {
-    let what = format!(
-        "at {} did not answer within {deadline:?}; `timeout` under `model` allows more",
-        endpoint.host()
-    );
-    endpoint.fault(ModelErrorKind::Timeout, what)
-}
-
-/// Why a request got no answer.
-fn sent(endpoint: &Endpoint, error: &reqwest::Error) -> ModelError {
-    let (host, setting, reason) =
-        (endpoint.host(), endpoint.address_setting(), endpoint.quote(&root_cause(error)));
-    if is_tls(error) {
-        let message = format!(
-            "cannot speak TLS with {host} ({reason}); {setting}: check it, and whether the server wants \
-             http:// instead"
-        );
-        return ModelError::new(ModelErrorKind::Refused, message);
-    }
-    if error.is_builder() {
-        return ModelError::new(ModelErrorKind::Refused, format!("cannot ask {host} ({reason}); {setting}"));
-    }
-    let message = if error.is_dns() {
-        format!("cannot reach {host}: no such host is known ({reason}); {setting}")
-    } else if error.is_connect() {
-        format!("cannot reach {host} ({reason}); is the server running? {setting}")
-    } else {
-        format!("{host} broke the connection off before it answered ({reason}); {setting}")
-    };
-    ModelError::new(ModelErrorKind::Transient, message)
-}
-
-/// Whether TLS itself failed: a certificate, or a server that does not speak it.
-fn is_tls(error: &reqwest::Error) -> bool {
-    causes(error).any(|cause| {
-        // An I/O error that wraps another error leaves it out of its chain of sources.
-        let mut cause: &(dyn Error + 'static) = cause;
-        while let Some(inner) = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
-            cause = inner;
-        }
-        cause.is::<rustls::Error>()
-    })
-}
-
-fn causes<'e>(error: &'e reqwest::Error) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(error.source(), |cause: &&'e (dyn Error + 'static)| (*cause).source())
-}
-
-/// The innermost cause: the outer ones only say that a request failed, and repeat the address with
-/// whatever secrets are in it.
-fn root_cause(error: &reqwest::Error) -> String {
-    causes(error).last().map_or_else(|| "the request failed".to_owned(), ToString::to_string)
 }

@@ -64,18 +64,31 @@ impl Model for Replay {
         };
         let unable = |message: String| Err(ModelError::new(ModelErrorKind::Unable, message));
         let mut left = self.left();
-        let next = left.get_mut(&request.step).and_then(VecDeque::pop_front);
-        let Some(next) = next else {
+        let asks = left.get_mut(&request.step);
+        let Some((next, asks)) = asks.and_then(|asks| Some((asks.pop_front()?, asks))) else {
             return unable(format!("{who} asks the model for what was not recorded: record the run again"));
         };
         if next.request == request.digest() {
-            return next.answer;
+            return next.answer.map_err(|error| match asks.front() {
+                Some(after) if error.kind == ModelErrorKind::FormatRefused => refused(&next.request, after),
+                _ => error,
+            });
         }
         unable(format!(
             "{who} asks the model for something else than was recorded: {}",
             difference(&next, request)
         ))
     }
+}
+
+/// What a provider refused, as far as the question after it tells: without the tools, it was them.
+fn refused(request: &str, after: &RecordedAsk) -> ModelError {
+    let tools = |request: &str| request.split('.').nth(1).map(str::to_owned);
+    let (kind, what) = match tools(request) == tools(&after.request) {
+        true => (ModelErrorKind::FormatRefused, "the response format was"),
+        false => (ModelErrorKind::ToolsRefused, "the tools were"),
+    };
+    ModelError::new(kind, format!("{what} refused when this was recorded"))
 }
 
 /// What differs first: in the new messages, or in what goes with them.

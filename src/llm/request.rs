@@ -88,7 +88,8 @@ pub enum Choice {
     Tool(ToolName),
 }
 
-/// A JSON Schema the text of the answer is asked to fit; not strict.
+/// A JSON Schema the text of the answer is asked to fit; not strict. The messages say it as well: a
+/// provider that cannot keep to this one leaves it out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResponseFormat {
     /// A name for the provider: letters, digits, `_`.

@@ -86,7 +86,10 @@ pub(super) fn check_arguments(
             (MismatchKind::MissingKey, Some(key)) => {
                 let message = format!("the argument `{key}` is missing");
                 let path = trail.pointer(&mismatch.pointer);
-                found.push(Diagnostic::new(Code::MissingArgument, node.span, message).path(path));
+                let help = format!(
+                    "add `{key}: …` here: a value, or `{{step_result: ID}}` for what an earlier step gives"
+                );
+                found.push(Diagnostic::new(Code::MissingArgument, node.span, message).path(path).help(help));
             }
             (MismatchKind::UnknownKey, Some(key)) => {
                 // At the top this was said above.

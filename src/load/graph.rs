@@ -65,7 +65,10 @@ impl<'d, 'n> Order<'d, 'n> {
                     None => {}
                     Some(other) if *other == at => {
                         let message = format!("step `{}` names itself", named.id);
-                        found.push(report(Code::SelfReference, message).help("name a step above it"));
+                        found.push(
+                            report(Code::SelfReference, message)
+                                .help("a step can wait only for other steps: name the one that was meant"),
+                        );
                     }
                     Some(other)
                         if *other > at && origin == Origin::Person && !node.step.depends_on.is_missing() =>

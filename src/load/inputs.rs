@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::names::did_you_mean;
-use super::tools::read_schema;
+use super::schemas::read_schema;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, sort};
 use crate::document::{Document, InputDoc};

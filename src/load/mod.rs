@@ -15,6 +15,7 @@ mod names;
 mod plans;
 mod references;
 mod reply;
+mod schemas;
 mod security;
 mod steps;
 mod templates;
@@ -201,7 +202,7 @@ fn heads(document: &Document, texts: &mut Texts<'_>) {
     for (key, field) in [("name", &document.name), ("description", &document.description)] {
         if let Some(text) = field.spanned() {
             let why = "the name and description of a workflow are no templates";
-            texts.plain(text, &Trail::root(key), why);
+            texts.plain(text, &Trail::root(key), why, templates::RAW);
         }
     }
     if let Some(model) = document.model.get() {

@@ -50,6 +50,7 @@ pub(super) fn check_secrets(source: &Source, document: &Document, found: &mut Ve
         // Strings do not hold one another: the last one that begins before it is the only candidate.
         let after = places.partition_point(|(place, _)| place.start <= span.start);
         let around = places[..after].last().filter(|(place, _)| span.end <= place.end);
+        let hidden = Some(span);
         let (span, path) = around.map_or((span, ""), |(place, path)| (*place, path.as_str()));
         if !reported.insert((span.start, span.end)) {
             continue;
@@ -57,7 +58,8 @@ pub(super) fn check_secrets(source: &Source, document: &Document, found: &mut Ve
         let message = format!("{what} stands in the file");
         let help = "put it into an environment variable, list that under `env`, and write `{{ env.NAME }}` \
                     in the tool; a key that was shared should be replaced";
-        found.push(Diagnostic::new(Code::SecretInFile, span, message).path(path).help(help));
+        let diagnostic = Diagnostic::new(Code::SecretInFile, span, message).path(path).help(help);
+        found.push(Diagnostic { hidden, ..diagnostic });
     }
 }
 

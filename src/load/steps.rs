@@ -10,8 +10,9 @@ use super::arguments::check_arguments;
 use super::graph::Node;
 use super::names::written;
 use super::references::{Arguments, Named, steps_read};
+use super::schemas::read_schema;
 use super::templates::{Readable, Texts};
-use super::tools::{Tools, read_schema};
+use super::tools::Tools;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::{Spanned, StepDoc, StepType};
@@ -61,7 +62,7 @@ impl Steps<'_, '_> {
     fn texts_of(&mut self, step: &StepDoc, trail: &Trail<'_>, parts: &mut Parts, named: &mut Vec<Named>) {
         if let Some(id) = step.id.spanned() {
             let text = Spanned { value: id.value.as_str().to_owned(), span: id.span };
-            self.texts.plain(&text, &trail.key("id"), "the id of a step is no template");
+            self.texts.plain(&text, &trail.key("id"), "the id of a step is no template", "write it out");
         }
         if let Some(text) = step.description.spanned() {
             let trail = trail.key("description");
@@ -110,7 +111,14 @@ impl Steps<'_, '_> {
                 return false;
             }
             let why = "which tool a step calls cannot come from a template";
-            if self.origin == Origin::Person && self.texts.plain(name, &trail.key("tool"), why) {
+            if self.origin == Origin::Person
+                && self.texts.plain(
+                    name,
+                    &trail.key("tool"),
+                    why,
+                    "write the name of one tool; `when` decides whether a step runs",
+                )
+            {
                 return false;
             }
             let message = format!("no tool named `{}`", name.value);

@@ -76,6 +76,9 @@ impl Places<'_> {
     }
 }
 
+/// How braces are written that are no template.
+pub(super) const RAW: &str = "`{% raw %}` … `{% endraw %}` writes braces that are no template";
+
 /// The strings of a document on their way to templates.
 pub(super) struct Texts<'a> {
     source: &'a Source,
@@ -125,7 +128,7 @@ impl<'a> Texts<'a> {
                 Some(template)
             }
             Err(error) => {
-                self.syntax(&error, text, span, trail);
+                self.wrong(&error, text, span, trail, may);
                 None
             }
         }
@@ -139,19 +142,18 @@ impl<'a> Texts<'a> {
                 Some(condition)
             }
             Err(error) => {
-                self.syntax(&error, text, span, trail);
+                self.wrong(&error, text, span, trail, Readable::STEP);
                 None
             }
         }
     }
 
     /// A string in which no template may be; whether there is one, which is reported.
-    pub fn plain(&mut self, text: &Spanned<String>, trail: &Trail<'_>, why: &str) -> bool {
+    pub fn plain(&mut self, text: &Spanned<String>, trail: &Trail<'_>, why: &str, help: &str) -> bool {
         if let Ok(template) = Template::parse(&text.value)
             && let Some(read) = template.reads().first()
         {
             let place = self.place(&text.value, text.span, &read.range);
-            let help = "`{% raw %}` … `{% endraw %}` writes braces that are no template";
             self.refuse(Code::TemplateNotAllowed, place, trail, why.to_owned(), Some(help.to_owned()));
             return true;
         }
@@ -169,7 +171,8 @@ impl<'a> Texts<'a> {
         let fixed = &text.value[..marker];
         let host_ends = fixed.find("://").is_some_and(|at| fixed[at + 3..].contains(['/', '?', '#']));
         if !host_ends {
-            let place = self.place(&text.value, text.span, &(marker..marker + 2));
+            let end = text.value[marker..].find("}}").map_or(marker + 2, |length| marker + length + 2);
+            let place = self.place(&text.value, text.span, &(marker..end));
             let message = "the scheme and host of a url cannot come from a template".to_owned();
             let help = "write them out: a template may stand after the first `/` that follows the host";
             self.refuse(Code::TemplateNotAllowed, place, trail, message, Some(help.to_owned()));
@@ -196,6 +199,15 @@ impl<'a> Texts<'a> {
             None
         };
         Places { text, raw, span, offset, searches: Cell::new(SEARCHES) }
+    }
+
+    /// Everything that is wrong in a text that is no template.
+    fn wrong(&mut self, error: &TemplateError, text: &str, span: Span, trail: &Trail<'_>, may: Readable<'_>) {
+        self.syntax(error, text, span, trail);
+        for more in &error.more {
+            self.syntax(more, text, span, trail);
+        }
+        self.reads(&error.reads, text, span, trail, may);
     }
 
     fn syntax(&mut self, error: &TemplateError, text: &str, span: Span, trail: &Trail<'_>) {
@@ -292,7 +304,9 @@ impl<'a> Texts<'a> {
             let near = nearest(name, self.env.iter().copied());
             let help = near.map_or_else(
                 || format!("list it at the top of the file: `env: [{name}]`"),
-                |near| format!("did you mean `{near}`?"),
+                |near| {
+                    format!("did you mean `{near}`? another one is listed under `env` at the top of the file")
+                },
             );
             self.refuse(Code::UndeclaredEnv, span, trail, message, Some(help));
         }

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::arguments::{Keys, check_arguments, templates};
 use super::effect::{effect_of_method, effect_of_query};
 use super::names::{Names, did_you_mean};
-use super::templates::{Readable, Texts};
+use super::schemas::read_schema;
+use super::templates::{RAW, Readable, Texts};
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::node::{Kind, Node, ScalarValue};
@@ -148,25 +149,6 @@ fn text_of(spec: &ToolSpec) -> Option<Value> {
     (prints && spec.output == Output::Text).then(|| serde_json::json!({"type": "string"}))
 }
 
-/// A schema in the tree; `None` if it is none, which is reported at its place.
-pub(super) fn read_schema(
-    field: &Field<std::sync::Arc<Node>>,
-    trail: &Trail<'_>,
-    found: &mut Vec<Diagnostic>,
-) -> Option<Value> {
-    let node = field.get()?;
-    let schema = node.to_json();
-    match Schema::parse(&schema) {
-        Ok(_) => Some(schema),
-        Err(fault) => {
-            let span = node.pointer(&fault.pointer).map_or(node.span, |at| at.span);
-            let path = trail.pointer(&fault.pointer);
-            found.push(Diagnostic::new(Code::InvalidSchema, span, fault.message).path(path));
-            None
-        }
-    }
-}
-
 /// One declared tool on its way to a [`ToolSpec`].
 struct Declaration<'d, 't, 'a> {
     tool: &'d ToolDoc,
@@ -180,9 +162,9 @@ impl Declaration<'_, '_, '_> {
         let trail = root.key(&self.tool.name.value);
         let before = self.texts.found.len();
         let why = "the name and description of a tool are no templates";
-        self.texts.plain(&self.tool.name, &trail, why);
+        self.texts.plain(&self.tool.name, &trail, why, RAW);
         if let Some(description) = self.tool.description.spanned() {
-            self.texts.plain(description, &trail.key("description"), why);
+            self.texts.plain(description, &trail.key("description"), why, RAW);
         }
         let parameters = read_schema(&self.tool.parameters, &trail.key("parameters"), &mut self.texts.found);
         let returns = read_schema(&self.tool.returns, &trail.key("returns"), &mut self.texts.found);
@@ -260,7 +242,9 @@ impl Declaration<'_, '_, '_> {
                 self.texts.plain(
                     query,
                     &trail.key("query"),
-                    "there is no template in an sql query (a parameter is written `:name`)",
+                    "there is no template in an sql query",
+                    "a value of the call is written `:name`, with `name` among the tool's `parameters`; the database \
+                     is given it as a value, so it cannot change the query",
                 );
                 Some(ToolKind::Sql {
                     database: database.get().cloned(),
@@ -276,6 +260,7 @@ impl Declaration<'_, '_, '_> {
                             part,
                             &trail.index(0),
                             "the program itself cannot come from a template",
+                            "write it out; the items after it may hold templates",
                         );
                     } else {
                         self.texts.template(&part.value, part.span, &trail.index(at), may);
@@ -290,7 +275,12 @@ impl Declaration<'_, '_, '_> {
 
     fn http(&mut self, http: &HttpDoc, trail: &Trail<'_>, may: Readable<'_>) -> Option<ToolKind> {
         if let Some(method) = http.method.spanned() {
-            self.texts.plain(method, &trail.key("method"), "the method of a request is no template");
+            self.texts.plain(
+                method,
+                &trail.key("method"),
+                "the method of a request is no template",
+                "write it out, as `POST`",
+            );
         }
         if let Some(url) = http.url.spanned() {
             self.texts.url(url, &trail.key("url"), may);
@@ -298,7 +288,12 @@ impl Declaration<'_, '_, '_> {
         let pairs =
             |texts: &mut Texts<'_>, pairs: &[(Spanned<String>, Spanned<String>)], trail: &Trail<'_>| {
                 for (key, value) in pairs {
-                    texts.plain(key, trail, "the names of headers and parameters are no templates");
+                    texts.plain(
+                        key,
+                        trail,
+                        "the names of headers and parameters are no templates",
+                        "write it out; its value may hold templates",
+                    );
                     texts.template(&value.value, value.span, &trail.key(&key.value), may);
                 }
                 pairs.iter().map(|(key, value)| (key.value.clone(), value.value.clone())).collect()

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::schema;
-use crate::event::{Answered, Fact, RecordError, Sink, Usage};
+use crate::event::{Answered, Fact, Progress, RecordError, Sink, Usage};
 use crate::llm::{
     Choice, Facts, Finish, Message, Model, ModelError, ModelErrorKind, Remembered, Reply, Request,
     ResponseFormat,
@@ -202,7 +202,10 @@ impl<'a> Talk<'a> {
                     }
                     attempt += 1;
                 }
-                ModelErrorKind::Refused | ModelErrorKind::FormatRefused | ModelErrorKind::Unable => {
+                ModelErrorKind::Refused
+                | ModelErrorKind::FormatRefused
+                | ModelErrorKind::ToolsRefused
+                | ModelErrorKind::Unable => {
                     return Err(error.into());
                 }
             }
@@ -233,7 +236,10 @@ impl<'a> Talk<'a> {
         }
         let model = settings.name.clone();
         self.sink.record(Fact::ModelAsked { step: None, model, request: digest, new }).await?;
-        let answer = self.model.ask(&request).await;
+        let hear = |text: &str| {
+            self.sink.progress(Progress::ModelText { step: None, text: text.to_owned() });
+        };
+        let answer = self.model.ask_aloud(&request, &hear).await;
         if let Ok(reply) = &answer {
             self.usage.add(reply.usage);
             let answer = reply.record();

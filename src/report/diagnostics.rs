@@ -3,6 +3,7 @@
 //! Main function: [`text`], rendered by miette. A mistake and the text it is in are all that is needed;
 //! knows no check and no stream.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
@@ -21,6 +22,26 @@ pub struct Checked {
     pub source: Source,
     pub diagnostics: Vec<Diagnostic>,
 }
+
+impl Checked {
+    /// The text as it may be shown: of a secret only the beginning. Every place stays where it is.
+    pub fn shown(&self) -> Cow<'_, Source> {
+        let hidden = self.diagnostics.iter().filter_map(|it| it.hidden).collect::<Vec<_>>();
+        if hidden.is_empty() {
+            return Cow::Borrowed(&self.source);
+        }
+        let hides = |at: usize| hidden.iter().any(|span| (span.start + KEPT..span.end).contains(&at));
+        let masked = |(at, character): (usize, char)| match hides(at) && character.is_ascii() {
+            true => '*',
+            false => character,
+        };
+        let text = self.source.text().char_indices().map(masked).collect::<String>();
+        Cow::Owned(Source::new(self.source.name(), text))
+    }
+}
+
+/// How many characters of a secret are shown, so that it can be recognised.
+const KEPT: usize = 3;
 
 /// How many files were checked, and what was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

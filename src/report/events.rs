@@ -1,8 +1,13 @@
-//! The events of a run as JSON lines: exactly what the record holds.
+//! The events of a run as JSON lines: exactly what the record holds, and between them the text of
+//! models while it comes.
 //!
-//! Main type: [`EventLines`]. Knows nothing of what an event means.
+//! Main type: [`EventLines`]. A line of the record has `seq` and `type`; one of something passing has
+//! `progress` in their place, so that neither is taken for the other. Knows nothing of what they mean.
 
 use std::io::Write;
+
+use serde::Serialize;
+use serde_json::json;
 
 use crate::event::{Event, Progress};
 use crate::run::{Observer, RunState};
@@ -17,16 +22,28 @@ impl<W: Write + Send> EventLines<W> {
     pub fn new(out: W) -> Self {
         Self { out }
     }
-}
 
-impl<W: Write + Send> Observer for EventLines<W> {
-    fn event(&mut self, event: &Event, _: &RunState) {
+    fn line(&mut self, value: &impl Serialize) {
         // A reader that went away ends nothing: the run goes on, and its record is kept.
-        let _ = serde_json::to_writer(&mut self.out, event)
+        let _ = serde_json::to_writer(&mut self.out, value)
             .map_err(std::io::Error::from)
             .and_then(|()| self.out.write_all(b"\n"))
             .and_then(|()| self.out.flush());
     }
+}
 
-    fn progress(&mut self, _: &Progress) {}
+impl<W: Write + Send> Observer for EventLines<W> {
+    fn event(&mut self, event: &Event, _: &RunState) {
+        self.line(event);
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        match progress {
+            Progress::ModelText { step, text } => {
+                self.line(&json!({"progress": "model_text", "step": step, "text": text}));
+            }
+            // Told to people, on the other stream.
+            Progress::ToolOutput { .. } | Progress::Stopping { .. } => {}
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! Main type: [`StepList`]. Fed with events, it keeps one row a step, so that drawing costs no more
 //! than what is seen. A pure function of rows, time and look; knows no terminal and no clock.
 
+use super::heard::Heard;
 use super::look::{Look, Paint};
 use super::totals::{Counts, Totals};
 use super::value::brief;
@@ -22,6 +23,8 @@ pub struct StepList {
     as_of: u64,
     ended: bool,
     planning: bool,
+    /// The text of a plan while it comes.
+    heard: Heard,
 }
 
 /// One step.
@@ -34,6 +37,8 @@ struct Row {
     outcome: String,
     attempt: u32,
     started_at: Option<u64>,
+    /// The text of a model while it comes.
+    heard: Heard,
 }
 
 impl StepList {
@@ -55,7 +60,10 @@ impl StepList {
             Fact::RunResumed { .. } | Fact::StepsReset { .. } => {
                 self.begin(state.steps.iter().map(Row::new).collect());
             }
-            Fact::ModelAsked { step: None, .. } => self.planning = true,
+            Fact::ModelAsked { step: None, .. } => {
+                self.planning = true;
+                self.heard.clear();
+            }
             Fact::RunFinished { .. } => {
                 self.planning = false;
                 self.ended = true;
@@ -75,27 +83,40 @@ impl StepList {
 
     fn begin(&mut self, rows: Vec<Row>) {
         self.planning = false;
+        self.heard.clear();
         self.ended = false;
         self.totals.counts = Counts::of(rows.iter().map(|row| row.status));
         self.rows = rows;
     }
 
-    /// Takes in something passing: the last line of a running step's output is shown beside it.
+    /// Takes in something passing: the last line of a running step's output is shown beside it, and the
+    /// text of the only one that asks a model below the list.
     pub fn progress(&mut self, progress: &Progress, position: impl Fn(&crate::id::StepId) -> Option<usize>) {
         let (step, text) = match progress {
-            Progress::ToolOutput { step, text } => (Some(step), text),
-            Progress::ModelText { step, text } => (step.as_ref(), text),
+            Progress::ToolOutput { step, text } => (step, text),
+            Progress::ModelText { step: Some(step), text } => (step, text),
+            Progress::ModelText { step: None, text } => return self.heard.take(text),
             Progress::Stopping { .. } => return,
         };
-        let row = step.and_then(position).and_then(|at| self.rows.get_mut(at));
-        // Programs go back to the start of a line to write it anew, and colour what they write.
-        let line = text.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty());
-        let line = line.map(console::strip_ansi_codes);
-        if let (Some(row), Some(line)) = (row, line)
-            && row.status == Status::InProgress
-        {
+        let row = position(step).and_then(|at| self.rows.get_mut(at));
+        let Some(row) = row.filter(|row| row.status == Status::InProgress) else { return };
+        if matches!(progress, Progress::ModelText { .. }) {
+            row.heard.take(text);
+            row.outcome = row.heard.last_line().chars().take(LONGEST_RESULT).collect();
+        } else if let Some(line) = text.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty()) {
+            // Programs go back to the start of a line to write it anew, and colour what they write.
+            row.outcome = console::strip_ansi_codes(line).chars().take(LONGEST_RESULT).collect();
             row.outcome = line.chars().take(LONGEST_RESULT).collect();
         }
+    }
+
+    /// The text that comes, if it is one alone.
+    fn heard(&self) -> Option<&Heard> {
+        if self.planning && self.rows.is_empty() {
+            return Some(&self.heard);
+        }
+        let mut texts = self.rows.iter().filter(|row| row.is_heard());
+        texts.next().filter(|_| texts.next().is_none()).map(|row| &row.heard)
     }
 
     /// How many steps there are.
@@ -113,39 +134,51 @@ impl StepList {
     pub fn screen(&self, now: u64, look: Look) -> Vec<String> {
         let mut totals = self.totals(now).wrapped(look);
         totals.truncate(look.height.saturating_sub(2).max(1));
-        // One line is left for the cursor below the list.
-        let room = look.height.saturating_sub(totals.len() + 1).max(1);
-        let mut lines = self.window(now, look, room);
+        // A text has up to a third of the screen; one line is left for the cursor below the list.
+        let heard = self.heard().map(|heard| heard.lines(look, look.height / 3)).unwrap_or_default();
+        let room = look.height.saturating_sub(totals.len() + 1 + heard.len()).max(1);
+        // What is below the list is not said beside the step as well.
+        let line = |row: &Row| {
+            let outcome = if !heard.is_empty() && row.is_heard() { "" } else { &row.outcome };
+            row.line(outcome, now, look)
+        };
+        let mut lines = self.lines(look, room, line);
         if self.planning && self.rows.is_empty() {
             lines.push(look.cut(&format!("{} planning", look.mark(Status::InProgress)), look.width));
         }
+        lines.extend(heard);
         lines.extend(totals);
         lines
     }
 
     /// At most so many lines of steps: those that run, and what is near them.
     pub fn window(&self, now: u64, look: Look, room: usize) -> Vec<String> {
-        let line = |line: Line| match line {
-            Line::Step(at) => self.rows[at].line(now, look),
-            Line::Gap(gap) => Counts::of(self.rows[gap].iter().map(|row| row.status)).line(look),
-        };
-        window(self.rows.len(), |at| self.rows[at].status, room).into_iter().map(line).collect()
+        self.lines(look, room, |row| row.line(&row.outcome, now, look))
     }
 
     /// Every step, a line each.
     pub fn steps(&self, now: u64, look: Look) -> Vec<String> {
-        self.rows.iter().map(|row| row.line(now, look)).collect()
+        self.rows.iter().map(|row| row.line(&row.outcome, now, look)).collect()
     }
 
     /// One step's line.
     pub fn line(&self, position: usize, now: u64, look: Look) -> Option<String> {
-        Some(self.rows.get(position)?.line(now, look))
+        let row = self.rows.get(position)?;
+        Some(row.line(&row.outcome, now, look))
     }
 
     /// What the run has come to.
     pub fn totals(&self, now: u64) -> Totals {
         let since = if self.ended { 0 } else { now.saturating_sub(self.as_of) };
         Totals { milliseconds: self.totals.milliseconds + since, ..self.totals }
+    }
+
+    fn lines(&self, look: Look, room: usize, line: impl Fn(&Row) -> String) -> Vec<String> {
+        let line = |shown: Line| match shown {
+            Line::Step(at) => line(&self.rows[at]),
+            Line::Gap(gap) => Counts::of(self.rows[gap].iter().map(|row| row.status)).line(look),
+        };
+        window(self.rows.len(), |at| self.rows[at].status, room).into_iter().map(line).collect()
     }
 }
 
@@ -163,7 +196,13 @@ impl Row {
             outcome,
             attempt: step.attempt,
             started_at: step.started_at,
+            heard: Heard::default(),
         }
+    }
+
+    /// Whether its text comes just now.
+    fn is_heard(&self) -> bool {
+        self.status == Status::InProgress && !self.heard.last_line().is_empty()
     }
 
     /// The result of a step, as far as a line can hold it.
@@ -181,13 +220,21 @@ impl Row {
                 self.attempt = *attempt;
                 self.started_at = Some(at);
                 self.outcome.clear();
+                self.heard.clear();
+            }
+            // What was heard before was no answer, or is one already.
+            Fact::ModelAsked { .. } => {
+                self.heard.clear();
+                self.outcome.clear();
             }
             Fact::StepSucceeded { .. } => {
                 self.status = Status::Done;
                 self.outcome = Self::shown(step);
+                self.heard = Heard::default();
             }
             Fact::StepFailed { failure, .. } => {
                 self.status = Status::Failed;
+                self.heard = Heard::default();
                 self.outcome.clone_from(&failure.message);
             }
             Fact::RetryScheduled { attempt, delay_ms, .. } => {
@@ -202,12 +249,12 @@ impl Row {
         }
     }
 
-    fn line(&self, now: u64, look: Look) -> String {
+    fn line(&self, outcome: &str, now: u64, look: Look) -> String {
         let mark = look.mark(self.status);
         let room = look.width.saturating_sub(console::measure_text_width(mark) + 1);
         let label = look.shown(&self.label);
         let note = self.note(now);
-        let outcome = look.shown(&self.outcome);
+        let outcome = look.shown(outcome);
         let rest = match (self.status, outcome.is_empty()) {
             (Status::InProgress, true) | (_, true) => String::new(),
             (Status::InProgress, false) => outcome.into_owned(),

@@ -62,6 +62,93 @@ fn look(width: usize, height: usize) -> Look {
     Look { unicode: true, colour: false, width, height }
 }
 
+fn says(tale: &mut Tale, step: Option<i64>, text: &str) {
+    let state = &tale.state;
+    let progress = Progress::ModelText { step: step.map(Into::into), text: text.to_owned() };
+    tale.list.progress(&progress, |step| state.position(step));
+}
+
+fn asks(tale: &mut Tale, id: i64) {
+    tale.then(Fact::ModelAsked {
+        step: Some(id.into()),
+        model: ModelName::new("m"),
+        request: String::new(),
+        new: Vec::new(),
+    });
+}
+
+#[test]
+fn a_text_that_comes_alone_is_read_below_the_list() {
+    let mut tale = Tale::begin(json!([
+        {"id": 1, "type": "reasoning", "description": "Think"},
+        {"id": 2, "type": "reasoning", "description": "Write", "depends_on": []},
+    ]));
+    tale.start(1);
+    asks(&mut tale, 1);
+    says(&mut tale, Some(1), "# Report\n\nApparel is we");
+    says(&mut tale, Some(1), "ak in sales and in returns.");
+    let screen = tale.list.screen(1_000_400, look(40, 12));
+    let expected = [
+        "⏳ Step 1: Think",
+        "⬜ Step 2: Write",
+        "   │ # Report",
+        "   │ ",
+        "   │ Apparel is weak in sales and in",
+        "   │ returns.",
+        "0 of 2 steps done, 0.3 s, 1 model call",
+    ];
+    assert_eq!(screen, expected);
+    // Of a low screen the list keeps most.
+    assert_eq!(tale.list.screen(1_000_400, look(40, 6)).len(), 5);
+
+    // Two at once have a line each, beside their steps.
+    tale.start(2);
+    asks(&mut tale, 2);
+    says(&mut tale, Some(2), "One.\nTwo.");
+    says(&mut tale, Some(1), "\nMore.");
+    let screen = tale.list.screen(1_000_600, look(40, 12));
+    assert_eq!(screen[..2], ["⏳ Step 1: Think  More.", "⏳ Step 2: Write  Two."]);
+    assert_eq!(screen.len(), 3);
+
+    // Asked anew, what was heard before is gone; a step that is done has its result alone.
+    asks(&mut tale, 1);
+    tale.then(Fact::StepSucceeded { step: 2.into(), result: Some(json!("One.")) });
+    says(&mut tale, Some(2), "late");
+    let screen = tale.list.screen(1_000_800, look(40, 12));
+    assert_eq!(screen[..2], ["⏳ Step 1: Think", "✅ Step 2: Write  → \"One.\""]);
+    assert_eq!(screen.len(), 3);
+}
+
+#[test]
+fn a_plan_is_seen_coming() {
+    let mut list = StepList::default();
+    let mut state = RunState::default();
+    for (seq, fact) in [
+        Fact::RunStarted(Box::new(Started {
+            format: 1,
+            run: RunId::generate(),
+            workflow: "tale".to_owned(),
+            text: String::new(),
+            place: Place::default(),
+            tools: Value::Null,
+            inputs: serde_json::Map::new(),
+            task: None,
+            model: ModelName::new("m"),
+        })),
+        Fact::ModelAsked { step: None, model: ModelName::new("m"), request: String::new(), new: Vec::new() },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let event = Event { seq: seq as u64 + 1, at: 1_000_000, fact };
+        state.apply(&event).unwrap();
+        list.event(&event, &state);
+    }
+    list.progress(&Progress::ModelText { step: None, text: "{\"steps\": [".to_owned() }, |_| None);
+    let screen = list.screen(1_000_000, look(40, 12));
+    assert_eq!(screen[..2], ["⏳ planning", "   │ {\"steps\": ["]);
+}
+
 fn report() -> Tale {
     let mut tale = Tale::begin(json!([
         {"id": 1, "type": "tool_call", "tool": "sales", "description": "Fetch the week's sales of all categories"},

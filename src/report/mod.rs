@@ -9,6 +9,7 @@ pub mod escape;
 mod events;
 pub mod github;
 pub mod graph;
+mod heard;
 pub mod list;
 pub mod live;
 pub mod look;

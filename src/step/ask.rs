@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Attempt, Question, Trouble};
-use crate::event::{Fact, Failure, FailureKind};
+use crate::event::{Fact, Failure, FailureKind, Progress};
 use crate::llm::{
-    Choice, Facts, Message, ModelError, ModelErrorKind, Remembered, Reply, Request, ResponseFormat,
+    Choice, Facts, Message, ModelError, ModelErrorKind, Remembered, Reply, Request, ResponseFormat, words,
 };
+use crate::spec::ToolSpec;
 
 /// How often a wrong answer is sent back to be mended.
 pub(super) const REPAIRS: u32 = 2;
@@ -26,13 +27,15 @@ pub(super) struct Dialogue<'a> {
     recorded: usize,
     /// Whether the provider has refused a response format.
     formats_refused: bool,
+    /// Whether the provider has refused tools: what was called is told in words then.
+    tools_refused: bool,
 }
 
 impl<'a> Dialogue<'a> {
     pub(super) fn new(attempt: &'a Attempt<'a>, question: Question) -> Self {
         let recorded = question.messages.len().saturating_sub(1);
         let Question { messages, facts, known } = question;
-        Self { attempt, messages, facts, known, recorded, formats_refused: false }
+        Self { attempt, messages, facts, known, recorded, formats_refused: false, tools_refused: false }
     }
 
     /// Adds a turn.
@@ -60,15 +63,40 @@ impl<'a> Dialogue<'a> {
         choice: Choice,
         format: Option<ResponseFormat>,
     ) -> Result<Reply, Trouble> {
-        let format = format.filter(|_| !self.formats_refused);
-        let formatted = format.is_some();
-        match self.ask_once(choice.clone(), format).await? {
-            Err(error) if formatted && error.kind == ModelErrorKind::FormatRefused => {
-                self.formats_refused = true;
-                self.ask_once(choice, None).await?.map_err(|error| failure(&error).into())
+        loop {
+            let (choice, format) = self.possible(&choice, &format);
+            let formatted = format.is_some();
+            match self.ask_once(choice.clone(), format).await? {
+                Err(error) if formatted && error.kind == ModelErrorKind::FormatRefused => {
+                    self.formats_refused = true;
+                }
+                Err(error) if !self.tools_refused && error.kind == ModelErrorKind::ToolsRefused => {
+                    self.tools_refused = true;
+                    let tool = self.tool(&choice).map(words::arguments_of);
+                    self.messages.extend(tool.map(|text| Message::User { text }));
+                }
+                answer => return answer.map_err(|error| failure(&error).into()),
             }
-            answer => answer.map_err(|error| failure(&error).into()),
         }
+    }
+
+    /// What is left of a choice and a format once the provider has refused one or the other: arguments
+    /// that cannot be asked for as a call are asked for in the form of its schema.
+    fn possible(&self, choice: &Choice, format: &Option<ResponseFormat>) -> (Choice, Option<ResponseFormat>) {
+        let (choice, format) = match self.tool(choice).filter(|_| self.tools_refused) {
+            Some(tool) => {
+                let schema = tool.parameters.clone();
+                let format = ResponseFormat { name: "arguments".to_owned(), schema };
+                (Choice::None, Some(format))
+            }
+            None => (choice.clone(), format.clone()),
+        };
+        (choice, format.filter(|_| !self.formats_refused))
+    }
+
+    fn tool(&self, choice: &Choice) -> Option<&'a ToolSpec> {
+        let Choice::Tool(name) = choice else { return None };
+        self.attempt.means.tools.iter().find(|tool| tool.name == *name)
     }
 
     async fn ask_once(
@@ -79,10 +107,14 @@ impl<'a> Dialogue<'a> {
         let Attempt { step, means, sink, .. } = self.attempt;
         let settings = &means.settings;
         let left = self.attempt.left();
+        let (messages, tools) = match self.tools_refused {
+            true => (words::without_tools(&self.messages), Vec::new()),
+            false => (self.messages.clone(), means.tools.to_vec()),
+        };
         let request = Request {
             step: Some((*step).clone()),
-            messages: self.messages.clone(),
-            tools: means.tools.to_vec(),
+            messages,
+            tools,
             choice,
             format,
             temperature: settings.temperature,
@@ -97,6 +129,9 @@ impl<'a> Dialogue<'a> {
         if let Some(reply) = self.known.answer(&digest) {
             return Ok(Ok(reply));
         }
+        if means.stop.is_cancelled() {
+            return Err(Trouble::Stopped);
+        }
         sink.record(Fact::ModelAsked {
             step: Some((*step).clone()),
             model: settings.name.clone(),
@@ -104,9 +139,12 @@ impl<'a> Dialogue<'a> {
             new,
         })
         .await?;
+        let hear = |text: &str| {
+            sink.progress(Progress::ModelText { step: Some((*step).clone()), text: text.to_owned() });
+        };
         let answer = tokio::select! {
             biased;
-            answer = means.model.ask(&request) => answer,
+            answer = means.model.ask_aloud(&request, &hear) => answer,
             // It can be asked again.
             () = means.stop.cancelled() => return Err(Trouble::Stopped),
             () = passed(left) => return Err(self.attempt.out_of_time("the model did not answer").into()),
@@ -150,7 +188,7 @@ fn failure(error: &ModelError) -> Failure {
         ModelErrorKind::Transient | ModelErrorKind::Timeout => {
             Failure::transient(FailureKind::Provider, error.to_string(), error.retry_after)
         }
-        ModelErrorKind::Refused | ModelErrorKind::FormatRefused => {
+        ModelErrorKind::Refused | ModelErrorKind::FormatRefused | ModelErrorKind::ToolsRefused => {
             Failure::new(FailureKind::Provider, error.to_string())
         }
         // What is not the protocol may be a proxy's passing trouble, so it is tried again.

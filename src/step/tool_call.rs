@@ -24,6 +24,10 @@ impl Attempt<'_> {
             let message = format!("the arguments do not fit the tool `{}`: {}", spec.name, list(&mismatches));
             return Err(Failure::new(FailureKind::Input, message).into());
         }
+        // What would be ended at once is not begun.
+        if self.means.stop.is_cancelled() {
+            return Err(Trouble::Stopped);
+        }
         let called =
             Fact::ToolCalled { step: self.step.clone(), tool: spec.name.clone(), args: args.clone() };
         self.sink.record(called).await?;

@@ -273,8 +273,9 @@ fn no_value(text: &str, range: std::ops::Range<usize>) -> TemplateError {
     TemplateError { message: format!("`{what}` has no value"), range: Some(range), ..Default::default() }
 }
 
-/// A name that neither the text nor the engine has is a mistake that can be told now.
+/// A name that neither the text nor the engine has is a mistake that can be told now; all of them at once.
 fn known(names: Names) -> Result<Vec<Read>, TemplateError> {
+    let mut unknown = Vec::new();
     for (kind, name, range) in names.helpers {
         let test = ENVIRONMENT.compile_expression(match kind {
             "filter" => "name is filter",
@@ -284,10 +285,14 @@ fn known(names: Names) -> Result<Vec<Read>, TemplateError> {
         if !known.is_ok_and(|known| known.is_true()) {
             let message = format!("there is no {kind} named `{name}`");
             let known = if kind == "filter" { FILTERS } else { TESTS };
-            return Err(TemplateError { message, range: Some(range), known });
+            unknown.push(TemplateError { message, range: Some(range), known, ..Default::default() });
         }
     }
-    Ok(names.reads)
+    if unknown.is_empty() {
+        return Ok(names.reads);
+    }
+    let first = unknown.remove(0);
+    Err(TemplateError { more: unknown, reads: names.reads, ..first })
 }
 
 fn syntax_fault(text: &str, error: &Error) -> TemplateError {

@@ -70,7 +70,7 @@ async fn hold(mut link: Link) -> io::Result<()> {
     let Some(Wish::Start(order)) = link.next().await? else { return Ok(()) };
     let mut command = order.command();
     // It writes straight into what this process was given for its own output.
-    let mut feed = match command.stdout(Stdio::inherit()).stderr(Stdio::inherit()).spawn() {
+    let stdin = match command.stdout(Stdio::inherit()).stderr(Stdio::inherit()).spawn() {
         Err(error) => {
             link.send(&Report::NotStarted(error.raw_os_error().unwrap_or(INVALID)));
             link.flush().await;
@@ -80,13 +80,29 @@ async fn hold(mut link: Link) -> io::Result<()> {
             let program = Pid::from_child(&child);
             children.program = Some(program);
             link.send(&Report::Started(program.as_raw_pid()));
-            Feed::new(child.stdin.take())?
+            child.stdin.take()
         }
     };
+    let below = Descendants::of(getpid());
+    // Whatever goes wrong from here on, what was started is ended.
+    let watched = watch(stdin, &below, &mut children, &mut asked, &mut link).await;
+    children.end(&below, &mut link).await;
+    link.flush().await;
+    watched
+}
+
+/// Feeds the program and passes on what it is asked, until everything is to end or has ended.
+async fn watch(
+    stdin: Option<std::process::ChildStdin>,
+    below: &Descendants,
+    children: &mut Children,
+    asked: &mut Asked,
+    link: &mut Link,
+) -> io::Result<()> {
     // Held open here, the output would never come to its end.
     dup2_stdout(nothing()?)?;
     dup2_stderr(nothing()?)?;
-    let below = Descendants::of(getpid());
+    let mut feed = Feed::new(stdin)?;
     // Whether all were asked to end.
     let mut polite = false;
     loop {
@@ -100,10 +116,10 @@ async fn hold(mut link: Link) -> io::Result<()> {
                     polite = true;
                 }
                 // It was closed, or whoever held it is gone or talks nonsense: all the same.
-                Ok(Some(Wish::Start(_)) | None) | Err(_) => break,
+                Ok(Some(Wish::Start(_)) | None) | Err(_) => return Ok(()),
             },
-            _ = children.changed.recv() => if !children.collect(&mut link) {
-                break;
+            _ = children.changed.recv() => if !children.collect(link) {
+                return Ok(());
             },
             () = asked.next() => {
                 below.ask_to_end();
@@ -112,14 +128,10 @@ async fn hold(mut link: Link) -> io::Result<()> {
             () = feed.give(), if feed.is_waiting() => {}
             // Without the program, what ignores that it was asked is not waited for.
             () = sleep(LOOK), if waits => if !below.may_end() {
-                break;
+                return Ok(());
             },
         }
     }
-    drop(feed);
-    children.end(&below, &mut link).await;
-    link.flush().await;
-    Ok(())
 }
 
 /// The children of this process: the program, and what lost its parent.

@@ -221,7 +221,8 @@ fn what_several_steps_share_is_wrong_once() {
 #[test]
 fn an_id_that_looks_otherwise_than_it_is_is_told() {
     assert_eq!(found("steps: [{id: 007, tool: a, args: {}}]\n"), "ambiguous-scalar `007` steps[0].id\n");
-    let document = read("steps: [{id: yes, tool: a, args: {}}, {id: '007', tool: a, args: {}}]\n");
+    assert_eq!(found("steps: [{id: yes, tool: a, args: {}}]\n"), "ambiguous-scalar `yes` steps[0].id\n");
+    let document = read("steps: [{id: 'yes', tool: a, args: {}}, {id: '007', tool: a, args: {}}]\n");
     let ids: Vec<&str> =
         document.steps.get().unwrap().iter().map(|step| step.id.get().unwrap().as_str()).collect();
     assert_eq!(ids, ["yes", "007"]);

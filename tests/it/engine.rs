@@ -476,6 +476,63 @@ fn a_text_is_read_as_the_arguments_and_else_asked_for_with_a_format() {
 }
 
 #[test]
+fn a_provider_that_takes_no_tools_is_asked_in_words() {
+    let text = "\
+task: Count
+workflow_sequence:
+  - {id: 1, type: tool_call, tool: t, args: {x: 3}}
+  - {id: 2, type: tool_call, tool: t, description: Again}
+  - {id: 3, type: reasoning, description: Think}
+";
+    let came = trial(text)
+        .tool("t", Effect::Read, ok(json!("seen")))
+        .fault(ModelErrorKind::ToolsRefused)
+        .reply(Reply::from_text("{\"x\": 5}"))
+        .fault(ModelErrorKind::ToolsRefused)
+        .reply(Reply::from_text("a thought"))
+        .run();
+    assert!(came.succeeded());
+    assert_eq!(came.calls(0), [json!({"x": 3}), json!({"x": 5})]);
+    let [with_tools, in_words, _, of_text] = &came.asked[..] else { panic!("{:?}", came.asked) };
+    assert_eq!(with_tools.tools.len(), 1);
+    let texts = |request: &Request| {
+        let text = |message: &Message| match message {
+            Message::System { text } | Message::User { text } => text.clone(),
+            Message::Assistant { text, calls } => {
+                assert!(calls.is_empty(), "{calls:?}");
+                text.clone()
+            }
+            Message::Tool { .. } => panic!("{message:?}"),
+        };
+        request.messages.iter().map(text).collect::<Vec<_>>()
+    };
+    for request in [in_words, of_text] {
+        assert_eq!((request.tools.len(), &request.choice), (0, &Choice::None));
+        assert!(
+            texts(request)
+                .iter()
+                .any(|text| text.contains("`t` was called with {\"x\":3} and answered:\nseen"))
+        );
+    }
+    let last = texts(in_words).pop().unwrap();
+    assert!(
+        last.contains("the arguments for the tool `t`") && last.contains("\"required\":[\"x\"]"),
+        "{last}"
+    );
+    assert_eq!(in_words.format.as_ref().unwrap().schema["required"], json!(["x"]));
+    assert_eq!(of_text.format, None);
+
+    // Refused in words as well, it is a refusal.
+    let came = trial(text)
+        .tool("t", Effect::Read, ok(json!("seen")))
+        .fault(ModelErrorKind::ToolsRefused)
+        .fault(ModelErrorKind::FormatRefused)
+        .fault(ModelErrorKind::ToolsRefused)
+        .run();
+    assert_eq!((came.asked.len(), came.statuses()[1]), (3, Status::Failed));
+}
+
+#[test]
 fn providers_that_fail_are_asked_three_times_and_refusals_once() {
     let text = "workflow_sequence:\n  - {id: 1, type: reasoning, description: Think, retry: {delay: 1ms}}\n";
     let came = trial(text)

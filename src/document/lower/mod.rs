@@ -3,6 +3,7 @@
 //! Main function: [`lower`]. A field that failed becomes `Reported`, its siblings are still read. Knows
 //! the shape of the format; does not know whether names point anywhere.
 
+mod ambiguous;
 mod fields;
 mod file;
 mod numbers;

@@ -21,6 +21,7 @@ impl Lowering {
     /// A string.
     pub(super) fn text(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<String> {
         if let Some(text) = node.as_str() {
+            self.ambiguous_text(node, path);
             return Some(text.to_owned());
         }
         match node.as_scalar() {
@@ -190,6 +191,7 @@ impl Lowering {
                             .suggest(node.span, format!("\"{text}\"")),
                         );
                     }
+                    self.inexact(node, value, path);
                     Some(StepId::integer(value))
                 }
                 None => report(
@@ -212,7 +214,10 @@ impl Lowering {
                 format!("an id has at most {MAX_ID} characters"),
                 "say the rest in `description`",
             ),
-            ScalarValue::String => Some(StepId::string(text)),
+            ScalarValue::String => {
+                self.ambiguous_text(node, path);
+                Some(StepId::string(text))
+            }
             _ => {
                 report(
                     self,

@@ -5,24 +5,27 @@
 
 use serde_json::{Map, Value};
 
-use super::refusal::{refusal, said_in};
-use super::wire_names::WireNames;
 use crate::event::Usage;
+use crate::llm::body::{Protocol, as_text, malformed};
+use crate::llm::refusal::{refusal, said_in};
+use crate::llm::wire_names::WireNames;
 use crate::llm::{Answer, Call, Endpoint, Finish, ModelError, ModelErrorKind, Reply, Request};
+
+const PROTOCOL: Protocol = Protocol { name: "OpenAI Chat Completions", addresses: "most end in /v1" };
 
 /// Reads an answer. An empty reply is a reply; an error means there is none.
 pub fn decode(answer: &Answer, endpoint: &Endpoint, request: &Request) -> Result<Reply, ModelError> {
     if !(200..300).contains(&answer.status) {
         return Err(refusal(answer, endpoint, request));
     }
-    let body = parse(answer, endpoint)?;
+    let body = PROTOCOL.parse(answer, endpoint)?;
     let choices = body.get("choices").and_then(Value::as_array);
     let Some(choice) = choices.and_then(|choices| choices.first()) else {
         // Some servers refuse with status 200.
         return Err(match said_in(&body) {
             Some(said) => said.refusal(answer, endpoint, request),
             None if choices.is_some() => malformed(endpoint, "answered with an empty list of choices"),
-            None => protocol(endpoint, "answered with JSON that has no `choices`"),
+            None => PROTOCOL.foreign(endpoint, "answered with JSON that has no `choices`"),
         });
     };
     // OpenRouter reports a failure behind it inside the choice.
@@ -51,52 +54,6 @@ pub fn decode(answer: &Answer, endpoint: &Endpoint, request: &Request) -> Result
         _ => Finish::Stop,
     };
     Ok(reply)
-}
-
-fn parse(answer: &Answer, endpoint: &Endpoint) -> Result<Value, ModelError> {
-    let body = answer.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&answer.body).trim_ascii();
-    if body.is_empty() {
-        return Err(protocol(endpoint, "answered with nothing"));
-    }
-    let content_type = answer.content_type.as_deref().unwrap_or_default().to_ascii_lowercase();
-    match serde_json::from_slice(body) {
-        Ok(value @ Value::Object(_)) => Ok(value),
-        // Some servers put even a refusal into a list.
-        Ok(Value::Array(mut list)) if list.first().is_some_and(Value::is_object) => Ok(list.swap_remove(0)),
-        Ok(_) => Err(protocol(endpoint, "answered with JSON that is not an object")),
-        Err(_) if body.starts_with(b"<") || content_type.starts_with("text/html") => {
-            Err(protocol(endpoint, "answered with an HTML page instead of JSON"))
-        }
-        Err(_) if body.starts_with(b"data:") || content_type.starts_with("text/event-stream") => {
-            Err(protocol(endpoint, "answered with a stream, which was not asked for"))
-        }
-        Err(_) if std::str::from_utf8(body).is_err() => {
-            Err(protocol(endpoint, "answered with bytes that are not UTF-8"))
-        }
-        Err(error) if error.is_eof() => {
-            Err(malformed(endpoint, "answered with JSON that stops in the middle"))
-        }
-        Err(error) => {
-            let start = endpoint.quote(&String::from_utf8_lossy(&body[..body.len().min(80)]));
-            Err(protocol(endpoint, &format!("answered with something that is not JSON ({error}): {start}")))
-        }
-    }
-}
-
-/// Whatever answered may not be a server of this kind at all.
-fn protocol(endpoint: &Endpoint, what: &str) -> ModelError {
-    let message = format!(
-        "{what}; does a server for OpenAI Chat Completions run there? {}, and most end in /v1",
-        endpoint.address_setting()
-    );
-    endpoint.fault(ModelErrorKind::Protocol, message)
-}
-
-/// A server of the right kind answered wrongly.
-fn malformed(endpoint: &Endpoint, what: &str) -> ModelError {
-    let setting = endpoint.address_setting();
-    let message = format!("{what}; run it again, or name another model with --model; {setting}");
-    endpoint.fault(ModelErrorKind::Protocol, message)
 }
 
 fn read_message(
@@ -138,7 +95,7 @@ fn read_message(
 }
 
 /// The text of a content, and whether a part of it declines.
-fn content(content: Option<&Value>) -> (String, bool) {
+pub(super) fn content(content: Option<&Value>) -> (String, bool) {
     let Some(Value::Array(parts)) = content else { return (as_text(content), false) };
     let mut text = String::new();
     let mut declined = false;
@@ -151,15 +108,6 @@ fn content(content: Option<&Value>) -> (String, bool) {
         );
     }
     (text, declined)
-}
-
-/// A value that ought to be text: other JSON is written out.
-fn as_text(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
 }
 
 fn usage(usage: Option<&Value>) -> Usage {

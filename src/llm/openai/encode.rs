@@ -1,16 +1,16 @@
 //! From a [`Request`] to the body of a Chat Completions request.
 //!
-//! Main function: [`encode`]. The same request gives the same bytes, and one that goes on with a
-//! conversation begins with the bytes of the one before, so that prompt caches hit.
+//! Main function: [`encode`]. What is asked for the answer's way stands last, so that it changes nothing
+//! before it.
 
 use serde_json::{Map, Number, Value, json};
 
 use super::Dialect;
-use super::wire_names::{WireNames, wire_id};
-use crate::llm::{Call, Choice, Message, Request};
+use crate::llm::wire_names::{WireNames, wire_id};
+use crate::llm::{Call, Choice, Message, Request, Way};
 
 /// The body to send. `model` is the provider's name for the model.
-pub fn encode(request: &Request, model: &str, dialect: Dialect) -> Value {
+pub fn encode(request: &Request, model: &str, dialect: Dialect, way: Way) -> Value {
     let names = WireNames::new(request);
     let mut body = Map::new();
     body.insert("model".to_owned(), model.into());
@@ -46,6 +46,12 @@ pub fn encode(request: &Request, model: &str, dialect: Dialect) -> Value {
     }
     if let Some(seed) = request.seed {
         body.insert(dialect.seed.to_owned(), seed.into());
+    }
+    if let Way::Streamed { usage } = way {
+        body.insert("stream".to_owned(), true.into());
+        if usage && dialect.stream_options {
+            body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        }
     }
     Value::Object(body)
 }

@@ -1,23 +1,20 @@
-//! OpenAI Chat Completions, which most servers understand: a pure codec, and a model that uses it.
+//! OpenAI Chat Completions, which most servers understand: a pure codec.
 //!
-//! Main type: [`OpenAi`]. [`encode`] and [`decode`] know the wire format and no network. What servers
-//! disagree on is data: [`Dialect`].
+//! Main type: [`ChatCompletions`]. [`encode`] and [`decode`] know the wire format and no network. What
+//! servers disagree on is data: [`Dialect`].
 
+mod assembly;
 mod decode;
 mod encode;
-mod refusal;
-#[cfg(test)]
-mod wire_cases;
-mod wire_names;
 
-use async_trait::async_trait;
+use serde_json::Value;
 
 pub use decode::decode;
 pub use encode::encode;
 
-use super::connect::Codec;
-use super::{DEFAULT_TIMEOUT, Endpoint, Model, ModelError, Reply, Request, Transport};
-use crate::id::ModelName;
+use super::providers::Codec;
+use super::{Answer, Assembly, Endpoint, Framing, ModelError, Reply, Request, Way, Wire};
+use assembly::Chunks;
 
 /// What servers that speak this format disagree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +27,20 @@ pub struct Dialect {
     pub seed: &'static str,
     /// Whether the ids of tool calls must be exactly nine letters and digits.
     pub short_ids: bool,
+    /// Whether a stream tells how many tokens it took only if asked to. Mistral always does, and refuses
+    /// the wish.
+    pub stream_options: bool,
 }
 
 impl Dialect {
     /// OpenAI itself, and Azure.
     pub const OPENAI: Self = Self { max_tokens: "max_completion_tokens", ..Self::COMPATIBLE };
     /// Mistral's own service.
-    pub const MISTRAL: Self = Self { seed: "random_seed", short_ids: true, ..Self::COMPATIBLE };
+    pub const MISTRAL: Self =
+        Self { seed: "random_seed", short_ids: true, stream_options: false, ..Self::COMPATIBLE };
     /// Everyone else.
-    pub const COMPATIBLE: Self = Self { max_tokens: "max_tokens", seed: "seed", short_ids: false };
+    pub const COMPATIBLE: Self =
+        Self { max_tokens: "max_tokens", seed: "seed", short_ids: false, stream_options: true };
 
     /// The dialect of an address: a provider's own counts only at the provider's.
     pub fn of(endpoint: &Endpoint) -> Self {
@@ -51,35 +53,30 @@ impl Dialect {
     }
 }
 
-/// A model behind a server that speaks OpenAI Chat Completions.
-pub struct OpenAi {
-    name: ModelName,
-    endpoint: Endpoint,
-    dialect: Dialect,
-    transport: Transport,
+/// The wire format, in a dialect.
+#[derive(Clone, Copy, Debug)]
+pub struct ChatCompletions {
+    pub dialect: Dialect,
 }
 
-impl OpenAi {
-    /// A model at an address. Opens no connection yet; an error means the key or the address cannot be
-    /// sent, or TLS cannot be set up.
-    pub fn new(name: ModelName, endpoint: Endpoint) -> Result<Self, ModelError> {
-        let transport = Transport::new(&endpoint)?;
-        Ok(Self { name, dialect: Dialect::of(&endpoint), endpoint, transport })
-    }
-}
-
-#[async_trait]
-impl Model for OpenAi {
-    fn name(&self) -> &ModelName {
-        &self.name
+impl Wire for ChatCompletions {
+    fn path(&self) -> &'static str {
+        "chat/completions"
     }
 
-    /// Waits for `request.timeout`, or ten minutes where it has none.
-    async fn ask(&self, request: &Request) -> Result<Reply, ModelError> {
-        let body = encode(request, &self.endpoint.model, self.dialect).to_string();
-        let url = self.endpoint.url("chat/completions");
-        let deadline = request.timeout.unwrap_or(DEFAULT_TIMEOUT);
-        let answer = self.transport.post(&self.endpoint, url, body, deadline).await?;
-        decode(&answer, &self.endpoint, request)
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn encode(&self, request: &Request, model: &str, way: Way) -> Value {
+        encode(request, model, self.dialect, way)
+    }
+
+    fn decode(&self, answer: &Answer, endpoint: &Endpoint, request: &Request) -> Result<Reply, ModelError> {
+        decode(answer, endpoint, request)
+    }
+
+    fn assembly(&self) -> Box<dyn Assembly> {
+        Box::new(Chunks::default())
     }
 }

@@ -5,7 +5,9 @@
 mod aids;
 mod article;
 mod codes;
+mod fake;
 mod kills;
+mod models;
 mod pages;
 mod plans;
 mod records;
