@@ -106,7 +106,6 @@ impl StepList {
         } else if let Some(line) = text.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty()) {
             // Programs go back to the start of a line to write it anew, and colour what they write.
             row.outcome = console::strip_ansi_codes(line).chars().take(LONGEST_RESULT).collect();
-            row.outcome = line.chars().take(LONGEST_RESULT).collect();
         }
     }
 
