@@ -2,9 +2,16 @@
 //!
 //! Main type: [`Arguments`]. Plain data with its help; knows no command's work.
 
+mod aids;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use aids::{
+    CompletionsArgs, DoctorArgs, ExplainArgs, GraphArgs, GraphFormat, InitArgs, ManArgs, SchemaArgs,
+    SchemaName, ToolsArgs,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 success, 1 the run failed, 2 wrong usage, 3 invalid workflow, plan or input,
@@ -44,10 +51,21 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print the JSON Schema of the workflow file, of a plan, or of validate's output.
     Schema(SchemaArgs),
-    /// Draw which step waits for which.
+    /// Draw which step waits for which, in a file or in a run.
     Graph(GraphArgs),
     /// List the tools there are, with their arguments.
     Tools(ToolsArgs),
+    /// Write a first workflow that runs as it is, with comments.
+    Init(InitArgs),
+    /// Say what is set up here and works: keys, servers, records, terminal, programs.
+    ///
+    /// A line each: `ok`; `missing` for what nobody set up and nothing needs; `problem` for what is set up,
+    /// or named by a workflow in `workflows/`, and does not work. Exit code 5 if there is a problem.
+    Doctor(DoctorArgs),
+    /// Print a script with which a shell completes commands and options.
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them.
+    Man(ManArgs),
 }
 
 #[derive(Args, Debug)]
@@ -75,6 +93,8 @@ pub struct RunArgs {
     pub dry_run: bool,
     #[command(flatten)]
     pub show: ShowArgs,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
     /// Run a model's plan without a question, also if it calls tools that change something.
     #[arg(long)]
     pub yes: bool,
@@ -100,6 +120,18 @@ pub struct ShowArgs {
     /// Print the events of the run as JSON lines on stdout, instead of the result.
     #[arg(long)]
     pub events: bool,
+}
+
+/// How much of a run is said on stderr.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct VoiceArgs {
+    /// Say nothing on stderr but errors.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say on stderr, line by line, also what models are asked and answer, what tools are given, print and
+    /// return.
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 #[derive(Args, Debug)]
@@ -132,6 +164,8 @@ pub struct ResumeArgs {
     pub jobs: usize,
     #[command(flatten)]
     pub show: ShowArgs,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
     /// Run a model's plan without a question, also if it calls tools that change something.
     #[arg(long)]
     pub yes: bool,
@@ -144,6 +178,8 @@ pub struct ReplayArgs {
     pub run: String,
     #[command(flatten)]
     pub show: ShowArgs,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
 }
 
 #[derive(Args, Debug)]
@@ -282,59 +318,6 @@ pub enum DiagnosticFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Deny {
     Warnings,
-}
-
-#[derive(Args, Debug)]
-pub struct ExplainArgs {
-    /// A code, as `unknown-tool`. Without one, all codes are listed.
-    #[arg(value_name = "CODE")]
-    pub code: Option<String>,
-    /// Print the pages of all codes, as one document in Markdown.
-    #[arg(long, conflicts_with = "code")]
-    pub all: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct SchemaArgs {
-    /// Which schema to print.
-    #[arg(value_enum, default_value_t = SchemaName::Workflow)]
-    pub name: SchemaName,
-    /// Write all schemas into this folder instead.
-    #[arg(short, long, value_name = "DIR", conflicts_with = "check")]
-    pub output: Option<PathBuf>,
-    /// Check that the schemas in this folder are current (exit code 1 if not).
-    #[arg(long, value_name = "DIR")]
-    pub check: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SchemaName {
-    Workflow,
-    Plan,
-    /// What `wf validate --format json` prints.
-    Diagnostics,
-}
-
-#[derive(Args, Debug)]
-pub struct GraphArgs {
-    /// A workflow, or a plan in JSON; `-` reads stdin.
-    #[arg(value_name = "FILE")]
-    pub file: String,
-    /// The language of the drawing.
-    #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
-    pub format: GraphFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GraphFormat {
-    Mermaid,
-}
-
-#[derive(Args, Debug)]
-pub struct ToolsArgs {
-    /// A workflow file whose tools are listed too; `-` reads stdin.
-    #[arg(value_name = "FILE")]
-    pub file: Option<String>,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

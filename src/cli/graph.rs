@@ -1,93 +1,58 @@
-//! `wf graph FILE`: which step waits for which, as a drawing.
+//! `wf graph`: which step waits for which, as a drawing, of a file or of a run.
 //!
-//! Main function: [`mermaid`]. Only the edges that say something are drawn: what follows from others is
-//! left out.
-
-use std::fmt::Write as _;
+//! Main function: [`graph`]. The drawing is `report`'s; a run is drawn from its record alone.
 
 use super::args::{GraphArgs, GraphFormat};
 use super::open::{FileModel, open};
+use super::resume::{models_plan, workflow};
+use super::store::{record, store};
 use super::{Exit, Streams, Trouble};
-use crate::workflow::{Action, Dependency, GraphNode, Plan};
+use crate::id::StepId;
+use crate::report::graph::Drawing;
+use crate::run::{RunState, Status};
+use crate::workflow::Workflow;
 
 pub fn graph(args: &GraphArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
-    let opened = open(&args.file, FileModel::Unasked, streams)?;
-    let Some(plan) = &opened.workflow.plan else {
-        let message = format!("`{}` has no steps yet: a model plans its task", opened.source.name());
+    let (workflow, state) = match (&args.run, &args.file) {
+        (Some(run), _) => of_run(run, streams)?,
+        (None, Some(file)) => (open(file, FileModel::Unasked, streams)?.workflow, None),
+        (None, None) => return Err(Trouble::usage("say what to draw: a FILE, or --run RUN")),
+    };
+    let Some(plan) = &workflow.plan else {
+        let message = match (&args.run, &args.file) {
+            (None, Some(file)) => {
+                format!(
+                    "`{file}` has no steps yet: a model plans its task; `wf run` it, then `wf graph --run last`"
+                )
+            }
+            _ => "the run has no plan: it ended before there was one".to_owned(),
+        };
         return Err(Trouble::Said(Exit::Invalid, message));
     };
-    let drawing = match args.format {
-        GraphFormat::Mermaid => mermaid(plan),
+    let status = |id: &StepId| -> Option<Status> { Some(state.as_ref()?.step(id)?.status) };
+    let drawing = Drawing::new(plan, status);
+    let text = match args.format {
+        GraphFormat::Mermaid => drawing.mermaid(),
+        GraphFormat::Dot => drawing.dot(&workflow.name),
+        GraphFormat::Ascii => drawing.ascii(streams.look_out()).map_err(|too_wide| {
+            Trouble::unable(format!("{too_wide}; --format dot or mermaid has room for them"))
+        })?,
     };
-    streams.stdout.text(&drawing)?;
+    streams.stdout.text(&text)?;
     Ok(Exit::Success)
 }
 
-/// A Mermaid flowchart: solid where a result is read, dotted where only the order counts.
-pub fn mermaid(plan: &Plan) -> String {
-    let mut out = String::from("flowchart TD\n");
-    for (at, step) in plan.steps.iter().enumerate() {
-        let text = label(&format!("{}: {}", step.id, step.title()));
-        let (open, close) = match step.action {
-            Action::ToolCall { .. } => ("[", "]"),
-            Action::Reasoning { .. } => ("(", ")"),
-            Action::Aggregate { .. } => ("[[", "]]"),
-        };
-        let _ = writeln!(out, "    s{at}{open}\"{text}\"{close}");
+/// The workflow of a run with the plan that it ran, and how its steps stand.
+fn of_run(wanted: &str, streams: &mut Streams) -> Result<(Workflow, Option<RunState>), Trouble> {
+    let store = store(streams)?;
+    let run = store.find(wanted)?;
+    let record = record(&store, &run)?;
+    let started = record.started.ok_or_else(|| {
+        Trouble::unable(format!("the record of run {run} ends before the run began; run the workflow again"))
+    })?;
+    let mut workflow = workflow(&started, streams)?;
+    if let (None, Some(plan)) = (&workflow.plan, &record.plan) {
+        workflow.plan = Some(models_plan(plan, &workflow, &run)?);
     }
-    for at in 0..plan.steps.len() {
-        for (before, why) in waits_for(plan, at) {
-            let arrow = match why {
-                Dependency::Data => "-->",
-                Dependency::Order => "-.->",
-            };
-            let _ = writeln!(out, "    s{before} {arrow} s{at}");
-        }
-    }
-    out
-}
-
-/// The steps a step waits for, through barriers, without those that another of them waits for.
-fn waits_for(plan: &Plan, at: usize) -> Vec<(usize, Dependency)> {
-    let graph = &plan.graph;
-    let mut found: Vec<(usize, Dependency)> = Vec::new();
-    let mut seen = vec![false; graph.node_count()];
-    let mut stack = vec![graph.node(at)];
-    while let Some(node) = stack.pop() {
-        for (before, why) in graph.dependencies(node) {
-            match graph.kind(before) {
-                GraphNode::Step(position) => found.push((position, why)),
-                GraphNode::Barrier if !std::mem::replace(&mut seen[before.index()], true) => {
-                    stack.push(before)
-                }
-                GraphNode::Barrier => {}
-            }
-        }
-    }
-    found.sort_by(|a, b| (a.0, b.1).cmp(&(b.0, a.1)));
-    found.dedup_by_key(|(position, _)| *position);
-    let ordered = found.iter().any(|(_, why)| *why == Dependency::Order);
-    if ordered && found.len() > 1 {
-        let implied = found.iter().flat_map(|(position, _)| graph.ancestors(*position)).collect::<Vec<_>>();
-        found.retain(|(position, why)| *why == Dependency::Data || !implied.contains(position));
-    }
-    found
-}
-
-/// A text inside quotes in Mermaid, which knows entities but no escapes.
-fn label(text: &str) -> String {
-    let mut out = String::new();
-    for character in text.chars().take(120) {
-        match character {
-            '"' => out.push_str("#quot;"),
-            '#' => out.push_str("#35;"),
-            '<' => out.push_str("#lt;"),
-            '>' => out.push_str("#gt;"),
-            '&' => out.push_str("#amp;"),
-            '`' => out.push_str("#96;"),
-            _ if character.is_control() => out.push(' '),
-            _ => out.push(character),
-        }
-    }
-    out
+    Ok((workflow, Some(record.state)))
 }

@@ -5,10 +5,13 @@
 
 mod args;
 mod cassette;
+mod doctor;
 mod dry_run;
 mod explain;
 mod graph;
 mod ground;
+mod init;
+mod manual;
 mod model;
 mod open;
 mod outcome;
@@ -141,6 +144,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>, mut streams: Streams) -> u
         Command::Schema(args) => schema::schema(&args, &mut streams),
         Command::Graph(args) => graph::graph(&args, &mut streams),
         Command::Tools(args) => tools::tools(&args, &mut streams),
+        Command::Init(args) => init::init(&args, &mut streams),
+        Command::Doctor(args) => doctor::doctor(&args, &mut streams),
+        Command::Completions(args) => manual::completions(&args, &mut streams),
+        Command::Man(args) => manual::man(&args, &mut streams),
     };
     match done {
         Ok(exit) | Err(Trouble::Shown(exit)) => exit.code(),

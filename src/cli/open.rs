@@ -97,7 +97,8 @@ pub fn show(checked: &Checked, streams: &mut Streams) {
     let look = streams.look_err();
     let source = checked.shown();
     for diagnostic in &checked.diagnostics {
-        streams.remark(&text(&source, diagnostic, look));
+        let shown = text(&source, diagnostic, look);
+        if diagnostic.is_error() { streams.tell(&shown) } else { streams.remark(&shown) }
     }
 }
 

@@ -121,7 +121,7 @@ pub(super) fn refused(error: PlanError, streams: &mut Streams) -> Trouble {
             let shown = text.chars().take(LONGEST_REPLY).collect::<String>();
             let cut = if shown.len() < text.len() { " (its beginning)" } else { "" };
             if !text.trim().is_empty() {
-                streams.remark(&format!("the reply{cut}:\n{}\n", escape_lines(shown.trim_end())));
+                streams.tell(&format!("the reply{cut}:\n{}\n", escape_lines(shown.trim_end())));
             }
             Trouble::Said(Exit::Invalid, summary.to_string())
         }

@@ -119,6 +119,7 @@ impl Reviewer for AsBefore {
 
 /// `wf replay`: does a recorded run again and compares.
 pub fn replay(args: &ReplayArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
+    streams.quiet = args.voice.quiet;
     let store = store(streams)?;
     let run = store.find(&args.run)?;
     let mut recording = Recording::default();
@@ -134,7 +135,8 @@ pub fn replay(args: &ReplayArgs, streams: &mut Streams) -> Result<Exit, Trouble>
         exchanges.into_iter().flat_map(|(step, all)| all.into_iter().map(move |one| (step.clone(), one)));
     let replaying = Replaying::new(started.model.clone(), exchanges);
     let setup = setup(&started, &replaying, streams)?;
-    let session = Session { setup, journal: Box::new(Discard), recorded: false, show: &args.show, yes: true };
+    let (show, voice) = (&args.show, args.voice);
+    let session = Session { setup, journal: Box::new(Discard), recorded: false, show, voice, yes: true };
     match (session.carry_out(streams)?, replaying.left_over()) {
         (Exit::Success, Some(left)) => Err(Trouble::Said(Exit::Failed, left)),
         (Exit::Success, None) => {

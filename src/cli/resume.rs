@@ -30,6 +30,7 @@ use crate::tool::{Catalog, math_specs};
 use crate::workflow::{Origin, Plan, Workflow};
 
 pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
+    streams.quiet = args.voice.quiet;
     let store = store(streams)?;
     let run = store.find(&args.run)?;
     let mut record = Record::default();
@@ -74,7 +75,8 @@ pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble>
         resume: Some(Resume { state, plan, raised, decisions, from }),
         instant: false,
     };
-    Session { setup, journal: Box::new(journal), recorded: true, show: &args.show, yes: args.yes }
+    let (show, voice) = (&args.show, args.voice);
+    Session { setup, journal: Box::new(journal), recorded: true, show, voice, yes: args.yes }
         .carry_out(streams)
 }
 

@@ -24,6 +24,8 @@ pub struct Person {
     effects: HashMap<ToolName, Effect>,
     can_ask: bool,
     yes: bool,
+    /// Whether warnings are worth showing.
+    warn: bool,
     pause: Option<Pause>,
 }
 
@@ -32,7 +34,7 @@ impl Person {
     pub fn new(streams: &Streams, catalog: &Catalog, yes: bool, pause: Option<Pause>) -> Self {
         let effects = catalog.specs().map(|tool| (tool.name.clone(), tool.effect)).collect();
         let (out, look) = (streams.stderr.clone(), streams.look_err());
-        Self { out, look, effects, can_ask: streams.can_ask(), yes, pause }
+        Self { out, look, effects, can_ask: streams.can_ask(), yes, warn: !streams.quiet, pause }
     }
 
     fn show(&mut self, proposal: Proposal<'_>) {
@@ -72,7 +74,7 @@ impl Person {
 impl Reviewer for Person {
     async fn review(&mut self, proposal: Proposal<'_>) -> Review {
         let asks = proposal.acts && !self.yes;
-        let noteworthy = asks || !proposal.planned.warnings.is_empty();
+        let noteworthy = asks || (self.warn && !proposal.planned.warnings.is_empty());
         // Otherwise the reporter shows the plan, with its repairs, as its first list.
         if !noteworthy {
             return Review::Go;

@@ -29,6 +29,7 @@ use crate::tool::{self, Surroundings};
 use crate::workflow::Workflow;
 
 pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
+    streams.quiet = args.voice.quiet;
     let Opened { source, base, workflow } = match &args.file {
         Some(file) => {
             let asked = match args.replay {
@@ -113,7 +114,8 @@ pub fn run(args: &RunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
         instant: replaying.is_some(),
     };
     let yes = args.yes || replaying.is_some();
-    let session = Session { setup, journal, recorded: !args.ephemeral, show: &args.show, yes };
+    let (show, voice) = (&args.show, args.voice);
+    let session = Session { setup, journal, recorded: !args.ephemeral, show, voice, yes };
     let ended = session.carry_out(streams);
     if let Some(path) = &args.record {
         write_cassette(path, &recording.lock().unwrap_or_else(PoisonError::into_inner), streams)?;

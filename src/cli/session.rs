@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::args::ShowArgs;
+use super::args::{ShowArgs, VoiceArgs};
 use super::outcome::{exit, print_json, print_result};
 use super::plan::{exit_of, refused};
 use super::review::Person;
@@ -18,7 +18,7 @@ use crate::journal::Journal;
 use crate::llm::ModelErrorKind;
 use crate::planner::PlanError;
 use crate::report::live::Pause;
-use crate::report::{EventLines, Live, Plain};
+use crate::report::{EventLines, Live, Plain, Totals, Voice};
 use crate::run::{Observer, RunState};
 
 /// A run and how it is shown.
@@ -28,6 +28,7 @@ pub struct Session<'a> {
     /// Whether there is a record that the run can go on from.
     pub recorded: bool,
     pub show: &'a ShowArgs,
+    pub voice: VoiceArgs,
     /// Whether a model's plan may run without a question.
     pub yes: bool,
 }
@@ -35,10 +36,10 @@ pub struct Session<'a> {
 impl Session<'_> {
     /// Carries the run out and prints its result.
     pub fn carry_out(self, streams: &mut Streams) -> Result<Exit, Trouble> {
-        let Self { setup, mut journal, recorded, show, yes } = self;
+        let Self { setup, mut journal, recorded, show, voice, yes } = self;
         let run = setup.run.clone();
         let stop = setup.stop.clone();
-        let (mut observer, pause) = observer(show, streams);
+        let (mut observer, pause) = observer(show, voice, streams);
         let mut person = Person::new(streams, &setup.catalog, yes, pause);
         let ended = block_on(async {
             tokio::select! {
@@ -50,8 +51,12 @@ impl Session<'_> {
         drop(observer);
         // Nothing is written any more: the record is closed before anybody is told to go on with it.
         drop(journal);
+        let mut totals = None;
         let ended = match ended {
-            Ok(Ok(state)) => finish(show, &state, streams),
+            Ok(Ok(state)) => {
+                totals = Some(Totals::of(&state));
+                finish(show, &state, streams)
+            }
             Ok(Err(ExecuteError::Undecided(steps))) => {
                 return Err(undecided(&run, &steps));
             }
@@ -59,16 +64,19 @@ impl Session<'_> {
             // Whoever asks twice does not want to wait for tools to end in good order.
             Err(signal) => Ok(exit_of(signal)),
         };
-        if recorded {
-            let code = match &ended {
-                Ok(exit) | Err(Trouble::Said(exit, _) | Trouble::Shown(exit)) => Some(*exit),
-                Err(Trouble::Closed) => None,
-            };
-            match code {
-                Some(Exit::Success) => streams.remark(&format!("record: wf show {run}")),
-                Some(Exit::Usage) | None => {}
-                Some(_) => streams.remark(&format!("to go on: wf resume {run}")),
-            }
+        let code = match &ended {
+            Ok(exit) | Err(Trouble::Said(exit, _) | Trouble::Shown(exit)) => Some(*exit),
+            Err(Trouble::Closed) => None,
+        };
+        let record = match code.filter(|_| recorded) {
+            Some(Exit::Success) => Some(format!("record: wf show {run}")),
+            Some(Exit::Usage) | None => None,
+            Some(_) => Some(format!("to go on: wf resume {run}")),
+        };
+        match (totals, record) {
+            (Some(totals), record) => streams.remark(&totals.line(record.as_deref(), streams.look_err())),
+            (None, Some(record)) => streams.remark(&record),
+            (None, None) => {}
         }
         ended
     }
@@ -129,14 +137,19 @@ fn undecided(run: &RunId, steps: &[(StepId, ToolName)]) -> Trouble {
 }
 
 /// Whoever shows the run: JSON lines on stdout, the live list on a terminal, lines otherwise.
-fn observer(show: &ShowArgs, streams: &Streams) -> (Box<dyn Observer>, Option<Pause>) {
+fn observer(show: &ShowArgs, voice: VoiceArgs, streams: &Streams) -> (Box<dyn Observer>, Option<Pause>) {
     let look = streams.look_err();
-    let shown: (Box<dyn Observer>, _) = if streams.terminals.stderr && !is_dumb(streams) {
-        let live = Live::new(Box::new(streams.stderr.clone()), look, streams.size);
-        let pause = live.pause();
-        (Box::new(live), Some(pause))
-    } else {
-        (Box::new(Plain::new(streams.stderr.clone(), look)), None)
+    let plain = |voice| -> Box<dyn Observer> { Box::new(Plain::new(streams.stderr.clone(), look, voice)) };
+    let shown: (Box<dyn Observer>, _) = match (voice.quiet, voice.verbose) {
+        (true, _) => (plain(Voice::Errors), None),
+        // Between so many lines a list redrawn in place would be in the way.
+        (false, true) => (plain(Voice::Everything), None),
+        (false, false) if streams.terminals.stderr && can_redraw(streams) => {
+            let live = Live::new(Box::new(streams.stderr.clone()), look, streams.size);
+            let pause = live.pause();
+            (Box::new(live), Some(pause))
+        }
+        (false, false) => (plain(Voice::Events), None),
     };
     // On one terminal the lines would be drawn over.
     let lines = EventLines::new(streams.stdout.clone());
@@ -147,8 +160,11 @@ fn observer(show: &ShowArgs, streams: &Streams) -> (Box<dyn Observer>, Option<Pa
     }
 }
 
-fn is_dumb(streams: &Streams) -> bool {
-    (streams.variable)("TERM").is_none_or(|term| term == "dumb" || term.is_empty())
+/// Whether a list can be redrawn in place: not on a dumb terminal, and not where a terminal is only the
+/// log of a build (`CI`, set by every service that builds).
+fn can_redraw(streams: &Streams) -> bool {
+    let set = |name: &str| (streams.variable)(name).filter(|value| !value.is_empty());
+    set("TERM").is_some_and(|term| term != "dumb") && set("CI").is_none_or(|value| value == "false")
 }
 
 /// Two observers of one run.

@@ -12,7 +12,7 @@ use super::{Exit, Streams, Trouble};
 use crate::event::{Event, Fact};
 use crate::id::StepId;
 use crate::journal::StoreError;
-use crate::report::{EventLines, Plain};
+use crate::report::{EventLines, Plain, Totals, Voice};
 use crate::run::{Observer, Record, RunState, StepState};
 
 pub fn show_run(args: &ShowRunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
@@ -23,7 +23,9 @@ pub fn show_run(args: &ShowRunArgs, streams: &mut Streams) -> Result<Exit, Troub
     {
         (true, _) => Some(Box::new(EventLines::new(streams.stdout.clone()))),
         (false, true) => None,
-        (false, false) => Some(Box::new(Plain::new(streams.stderr.clone(), streams.look_err()))),
+        (false, false) => {
+            Some(Box::new(Plain::new(streams.stderr.clone(), streams.look_err(), Voice::Events)))
+        }
     };
     let mut about = Vec::new();
     let wanted = args.step.as_deref().map(StepId::string);
@@ -51,6 +53,9 @@ pub fn show_run(args: &ShowRunArgs, streams: &mut Streams) -> Result<Exit, Troub
         }
         (None, _) if args.show.json => print_json(state, streams)?,
         (None, _) => print_result(state, streams)?,
+    }
+    if state.outcome.is_some() && lines.is_some() && !args.show.events {
+        streams.remark(&Totals::of(state).line(None, streams.look_err()));
     }
     if state.outcome.is_none() && wanted.is_none() && !args.show.events {
         let end = match is_running(&store, &run, state) {

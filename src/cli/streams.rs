@@ -71,6 +71,8 @@ pub struct Streams {
     pub variable: Lookup,
     /// The program to start again as the supervisor of a command; none: there are no supervisors.
     pub supervisor: Option<PathBuf>,
+    /// Whether nothing but errors is said on stderr.
+    pub quiet: bool,
 }
 
 impl fmt::Debug for Streams {
@@ -96,6 +98,7 @@ impl Streams {
             },
             variable: Arc::new(|name| std::env::var(name).ok()),
             supervisor: this_program(),
+            quiet: false,
         }
     }
 
@@ -123,11 +126,18 @@ impl Streams {
     pub fn complain(&mut self, message: &str) {
         let look = self.look_err();
         let head = look.paint(Paint::Error, "error");
-        self.remark(&format!("{head}: {}", crate::report::escape::escape_lines(message)));
+        self.tell(&format!("{head}: {}", crate::report::escape::escape_lines(message)));
     }
 
-    /// Says something on stderr.
+    /// Says something on stderr, unless only errors are to be said.
     pub fn remark(&mut self, line: &str) {
+        if !self.quiet {
+            self.tell(line);
+        }
+    }
+
+    /// Says something on stderr that belongs to an error.
+    pub fn tell(&mut self, line: &str) {
         // A closed stderr is no reason to stop: what counts is on stdout and in the exit code.
         let _ = self.stderr.line(line);
     }

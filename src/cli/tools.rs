@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::args::ToolsArgs;
 use super::open::{FileModel, open};
@@ -19,13 +19,31 @@ pub fn tools(args: &ToolsArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
         Some(file) => open(file, FileModel::Unasked, streams)?.workflow.tools,
         None => Vec::new(),
     };
+    let builtins = builtin_specs();
+    if args.json {
+        let all = declared.iter().chain(&builtins).map(in_full).collect::<Vec<_>>();
+        streams.stdout.line(&format!("{:#}", Value::from(all)))?;
+        return Ok(Exit::Success);
+    }
     let look = streams.look_out();
     let mut out = String::new();
-    for tool in declared.iter().chain(&builtin_specs()) {
+    for tool in declared.iter().chain(&builtins) {
         describe(&mut out, tool, look);
     }
     streams.stdout.text(&out)?;
     Ok(Exit::Success)
+}
+
+/// Everything a caller has to know about a tool; how it is carried out is the file's own business.
+fn in_full(tool: &ToolSpec) -> Value {
+    json!({
+        "name": tool.name,
+        "description": tool.description.trim(),
+        "kind": tool.kind.as_str(),
+        "effect": tool.effect,
+        "parameters": tool.parameters,
+        "returns": tool.returns,
+    })
 }
 
 fn describe(out: &mut String, tool: &ToolSpec, look: Look) {

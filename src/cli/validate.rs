@@ -4,7 +4,7 @@
 //! they are mended is told in the files beside.
 
 mod fix;
-mod paths;
+pub(super) mod paths;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

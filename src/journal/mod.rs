@@ -11,6 +11,11 @@ pub use store::{Store, StoreError};
 
 use crate::event::{Event, RecordError};
 
+/// The version of the SQLite that is built in.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
 /// A place events are stored in, in order.
 pub trait Journal: Send {
     /// Stores the events as one commit: all of them or none, safe when this returns.

@@ -3,10 +3,12 @@
 //! Main type: [`StepList`]. Fed with events, it keeps one row a step, so that drawing costs no more
 //! than what is seen. A pure function of rows, time and look; knows no terminal and no clock.
 
+use super::heard::Heard;
+use super::look::{Look, Paint};
+use super::totals::{Counts, Totals};
+use super::value::brief;
+use super::window::{Line, window};
 use crate::event::{Event, Fact, Progress};
-use crate::report::heard::Heard;
-use crate::report::look::{Look, Paint};
-use crate::report::value::brief;
 use crate::run::{RunState, Status, StepState};
 
 /// More of a result than this is never shown on a line, however wide.
@@ -16,8 +18,10 @@ const LONGEST_RESULT: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub struct StepList {
     rows: Vec<Row>,
-    counts: Counts,
-    footer: Footer,
+    totals: Totals,
+    /// When the totals were true; while a run goes on its time does too.
+    as_of: u64,
+    ended: bool,
     planning: bool,
     /// The text of a plan while it comes.
     heard: Heard,
@@ -37,26 +41,14 @@ struct Row {
     heard: Heard,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts([usize; 5]);
-
-#[derive(Clone, Debug, Default)]
-struct Footer {
-    started_at: u64,
-    /// When the run ended.
-    ended_at: Option<u64>,
-    model_calls: u64,
-    input: u64,
-    output: u64,
-}
-
 impl StepList {
     /// Takes in what an event changed.
     pub fn event(&mut self, event: &Event, state: &RunState) {
-        self.footer.started_at = state.started_at;
-        self.footer.model_calls = state.model_calls;
-        self.footer.input = state.usage.input;
-        self.footer.output = state.usage.output;
+        self.as_of = event.at;
+        self.totals.milliseconds = state.active_at(event.at);
+        self.totals.model_calls = state.model_calls;
+        self.totals.input = state.usage.input;
+        self.totals.output = state.usage.output;
         match &event.fact {
             // The state may be that after later events of the same turn: a plan's steps all begin here.
             Fact::PlanReady { .. } => {
@@ -74,16 +66,16 @@ impl StepList {
             }
             Fact::RunFinished { .. } => {
                 self.planning = false;
-                self.footer.ended_at = Some(event.at);
+                self.ended = true;
             }
             fact => {
                 let position = fact.step().and_then(|step| state.position(step));
                 if let Some((row, step)) =
                     position.and_then(|at| Some((self.rows.get_mut(at)?, state.steps.get(at)?)))
                 {
-                    self.counts.0[index(row.status)] -= 1;
+                    let before = row.status;
                     row.take(fact, event.at, step);
-                    self.counts.0[index(row.status)] += 1;
+                    self.totals.counts.moved(before, row.status);
                 }
             }
         }
@@ -92,8 +84,8 @@ impl StepList {
     fn begin(&mut self, rows: Vec<Row>) {
         self.planning = false;
         self.heard.clear();
-        self.footer.ended_at = None;
-        self.counts = Counts::of(&rows);
+        self.ended = false;
+        self.totals.counts = Counts::of(rows.iter().map(|row| row.status));
         self.rows = rows;
     }
 
@@ -108,14 +100,12 @@ impl StepList {
         };
         let row = position(step).and_then(|at| self.rows.get_mut(at));
         let Some(row) = row.filter(|row| row.status == Status::InProgress) else { return };
-        let line = if matches!(progress, Progress::ModelText { .. }) {
+        if matches!(progress, Progress::ModelText { .. }) {
             row.heard.take(text);
-            Some(row.heard.last_line())
-        } else {
-            text.lines().rev().find(|line| !line.trim().is_empty())
-        };
-        if let Some(line) = line {
-            row.outcome = line.chars().take(LONGEST_RESULT).collect();
+            row.outcome = row.heard.last_line().chars().take(LONGEST_RESULT).collect();
+        } else if let Some(line) = text.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty()) {
+            // Programs go back to the start of a line to write it anew, and colour what they write.
+            row.outcome = console::strip_ansi_codes(line).chars().take(LONGEST_RESULT).collect();
         }
     }
 
@@ -138,27 +128,31 @@ impl StepList {
         self.rows.is_empty()
     }
 
-    /// What fits on a screen: the steps around those that run, what is left out in one line above and
-    /// below, and the last line. `now` is in milliseconds since the Unix epoch.
+    /// What fits on a screen: the steps around those that run, what is left out in a line each, and the
+    /// totals. `now` is in milliseconds since the Unix epoch.
     pub fn screen(&self, now: u64, look: Look) -> Vec<String> {
+        let mut totals = self.totals(now).wrapped(look);
+        totals.truncate(look.height.saturating_sub(2).max(1));
         // A text has up to a third of the screen; one line is left for the cursor below the list.
         let heard = self.heard().map(|heard| heard.lines(look, look.height / 3)).unwrap_or_default();
-        let room = look.height.saturating_sub(2 + heard.len()).max(1);
+        let room = look.height.saturating_sub(totals.len() + 1 + heard.len()).max(1);
         // What is below the list is not said beside the step as well.
         let line = |row: &Row| {
             let outcome = if !heard.is_empty() && row.is_heard() { "" } else { &row.outcome };
             row.line(outcome, now, look)
         };
-        let mut lines = match self.rows.len() <= room {
-            true => self.rows.iter().map(line).collect(),
-            false => self.window(look, room, line),
-        };
+        let mut lines = self.lines(look, room, line);
         if self.planning && self.rows.is_empty() {
             lines.push(look.cut(&format!("{} planning", look.mark(Status::InProgress)), look.width));
         }
         lines.extend(heard);
-        lines.push(self.summary(now, look));
+        lines.extend(totals);
         lines
+    }
+
+    /// At most so many lines of steps: those that run, and what is near them.
+    pub fn window(&self, now: u64, look: Look, room: usize) -> Vec<String> {
+        self.lines(look, room, |row| row.line(&row.outcome, now, look))
     }
 
     /// Every step, a line each.
@@ -172,45 +166,18 @@ impl StepList {
         Some(row.line(&row.outcome, now, look))
     }
 
-    /// The last line: steps done, time, model calls, tokens.
-    pub fn summary(&self, now: u64, look: Look) -> String {
-        let counts = self.counts;
-        let mut parts = Vec::new();
-        if !self.rows.is_empty() {
-            parts.push(format!("{} of {} steps done", counts.0[index(Status::Done)], self.rows.len()));
-        }
-        for (status, word) in [(Status::Failed, "failed"), (Status::Cancelled, "cancelled")] {
-            if counts.0[index(status)] > 0 {
-                parts.push(format!("{} {word}", counts.0[index(status)]));
-            }
-        }
-        let end = self.footer.ended_at.unwrap_or(now);
-        parts.push(duration(end.saturating_sub(self.footer.started_at)));
-        parts.push(plural(self.footer.model_calls, "model call"));
-        let tokens = self.footer.input + self.footer.output;
-        if tokens > 0 {
-            parts.push(format!("{tokens} tokens ({} in, {} out)", self.footer.input, self.footer.output));
-        }
-        let line = look.cut(&parts.join(", "), look.width);
-        look.paint(Paint::Faint, &line)
+    /// What the run has come to.
+    pub fn totals(&self, now: u64) -> Totals {
+        let since = if self.ended { 0 } else { now.saturating_sub(self.as_of) };
+        Totals { milliseconds: self.totals.milliseconds + since, ..self.totals }
     }
 
-    fn window(&self, look: Look, room: usize, line: impl Fn(&Row) -> String) -> Vec<String> {
-        let focus = self
-            .rows
-            .iter()
-            .position(|row| row.status == Status::InProgress)
-            .or_else(|| self.rows.iter().position(|row| row.status == Status::Pending))
-            .unwrap_or(self.rows.len() - 1);
-        // Two of the lines say what is left out above and below.
-        let shown = room.saturating_sub(2).max(1);
-        let first = focus.saturating_sub(shown / 3).min(self.rows.len() - shown);
-        let last = first + shown;
-        let mut lines = Vec::with_capacity(room);
-        lines.push(Counts::of(&self.rows[..first]).line("above", look));
-        lines.extend(self.rows[first..last].iter().map(line));
-        lines.push(Counts::of(&self.rows[last..]).line("below", look));
-        lines
+    fn lines(&self, look: Look, room: usize, line: impl Fn(&Row) -> String) -> Vec<String> {
+        let line = |shown: Line| match shown {
+            Line::Step(at) => line(&self.rows[at]),
+            Line::Gap(gap) => Counts::of(self.rows[gap].iter().map(|row| row.status)).line(look),
+        };
+        window(self.rows.len(), |at| self.rows[at].status, room).into_iter().map(line).collect()
     }
 }
 
@@ -334,28 +301,6 @@ impl Row {
     }
 }
 
-impl Counts {
-    fn of(rows: &[Row]) -> Self {
-        let mut counts = Self::default();
-        for row in rows {
-            counts.0[index(row.status)] += 1;
-        }
-        counts
-    }
-
-    fn line(self, place: &str, look: Look) -> String {
-        let total = self.0.iter().sum::<usize>();
-        let words = ["pending", "in progress", "done", "failed", "cancelled"];
-        let parts = self.0.iter().zip(words).filter(|(count, _)| **count > 0);
-        let parts = parts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ");
-        let line = match total {
-            0 => String::new(),
-            _ => format!("{} {} {place}: {parts}", look.ellipsis(), plural(total as u64, "step")),
-        };
-        look.paint(Paint::Faint, &look.cut(&line, look.width))
-    }
-}
-
 /// A duration for people: `40 ms`, `0.3 s`, `12 s`, `3 min 05 s`, `2 h 05 min`.
 pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
@@ -378,16 +323,10 @@ fn first_line(text: &str) -> &str {
     text.trim().lines().next().unwrap_or_default()
 }
 
-fn index(status: Status) -> usize {
-    match status {
-        Status::Pending => 0,
-        Status::InProgress => 1,
-        Status::Done => 2,
-        Status::Failed => 3,
-        Status::Cancelled => 4,
-    }
-}
-
 #[cfg(test)]
 #[path = "list_tests.rs"]
 pub(super) mod tests;
+
+#[cfg(test)]
+#[path = "screens_tests.rs"]
+mod screens;

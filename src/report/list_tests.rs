@@ -193,7 +193,8 @@ fn the_list_fits_every_width() {
          ⏳ Step 3: Say which categories do badly,  (3 s)\n\
          🚫 Step 4: Call stock  → step 2 failed\n\
          ⬜ Step 5: Summary\n\
-         1 of 5 steps done, 1 failed, 1 cancelled, 4.2 s, 1 model call, 1234 tokens (120…"
+         1 of 5 steps done, 1 failed, 1 cancelled, 4.2 s, 1 model call,\n\
+         1234 tokens (1200 in, 34 out)"
     );
     assert_eq!(
         draw(look(40, 24)),
@@ -202,7 +203,9 @@ fn the_list_fits_every_width() {
          ⏳ Step 3: Say which categories …  (3 s)\n\
          🚫 Step 4: Call stock  → step 2 failed\n\
          ⬜ Step 5: Summary\n\
-         1 of 5 steps done, 1 failed, 1 cancelle…"
+         1 of 5 steps done, 1 failed,\n\
+         1 cancelled, 4.2 s, 1 model call,\n\
+         1234 tokens (1200 in, 34 out)"
     );
     assert_eq!(
         draw(look(200, 24)).lines().next().unwrap(),
@@ -216,7 +219,8 @@ fn the_list_fits_every_width() {
          [>] Step 3: Say which categories do badly,  (3 s)\n\
          [-] Step 4: Call stock  -> step 2 failed\n\
          [ ] Step 5: Summary\n\
-         1 of 5 steps done, 1 failed, 1 cancelled, 4.2 s, 1 model ..."
+         1 of 5 steps done, 1 failed, 1 cancelled, 4.2 s,\n\
+         1 model call, 1234 tokens (1200 in, 34 out)"
     );
 }
 
@@ -244,14 +248,14 @@ fn a_plan_longer_than_the_screen_is_seen_where_it_runs() {
     let lines = tale.list.screen(tale.state.last_at, look(60, 10));
     assert_eq!(
         lines.join("\n"),
-        "… 38 steps above: 38 done\n\
+        "… 38 steps done\n\
          ✅ Step 39: number 39  → 39\n\
          ❌ Step 40: number 40  → no\n\
          ⏳ Step 41: number 41\n\
          ⬜ Step 42: number 42\n\
          ⬜ Step 43: number 43\n\
          ⬜ Step 44: number 44\n\
-         … 56 steps below: 56 pending\n\
+         … 56 steps pending\n\
          39 of 100 steps done, 1 failed, 8.2 s, 0 model calls"
     );
     for height in 4..40 {
@@ -298,7 +302,10 @@ fn events_that_are_stored_together_are_told_one_by_one() {
 fn the_time_stands_still_when_the_run_has_ended() {
     let mut tale = Tale::begin(json!([{"id": 1, "tool": "add"}]));
     tale.done(1, json!(1)).then(Fact::RunFinished { outcome: Outcome::Succeeded { result: json!(1) } });
-    assert_eq!(tale.list.summary(u64::MAX, look(80, 24)), "1 of 1 steps done, 0.4 s, 0 model calls");
+    assert_eq!(
+        tale.list.totals(u64::MAX).line(None, look(80, 24)),
+        "1 of 1 steps done, 0.4 s, 0 model calls"
+    );
 }
 
 #[test]

@@ -175,12 +175,7 @@ impl Screen {
         }
         self.measure();
         let lines = self.list.screen(now, self.look);
-        let mut frame = self.back();
-        for line in &lines {
-            frame.push_str(line);
-            frame.push_str("\x1b[K\n");
-        }
-        frame.push_str("\x1b[J");
+        let frame = self.frame(&lines);
         self.drawn = lines.iter().map(|line| console::measure_text_width(line)).collect();
         self.dirty = false;
         self.drawn_at = now;
@@ -190,19 +185,12 @@ impl Screen {
     /// The whole list once more, to stay: as far as a person would scroll.
     fn finish(&mut self, now: u64, more: &[String]) {
         self.measure();
-        let whole = self.list.len() <= LONGEST_LISTING;
-        let mut lines =
-            if whole { self.list.steps(now, self.look) } else { self.list.screen(now, self.look) };
-        if whole {
-            lines.push(self.list.summary(now, self.look));
-        }
-        lines.extend_from_slice(more);
-        let mut frame = self.back();
-        for line in &lines {
-            frame.push_str(line);
-            frame.push_str("\x1b[K\n");
-        }
-        frame.push_str("\x1b[J");
+        let lines = match self.list.len() <= LONGEST_LISTING {
+            true => self.list.steps(now, self.look),
+            false => self.list.window(now, self.look, self.look.height.saturating_sub(2)),
+        };
+        // What went wrong is written as it is, on as many lines as the terminal makes of it.
+        let frame = self.frame(&lines) + &more.iter().map(|line| format!("{line}\n")).collect::<String>();
         self.drawn.clear();
         self.active = false;
         self.write(&frame);
@@ -213,14 +201,22 @@ impl Screen {
         if lines.is_empty() {
             return;
         }
-        let mut frame = self.back();
-        for line in lines {
-            frame.push_str(&self.look.paint(Paint::Warning, line));
-            frame.push_str("\x1b[K\n");
-        }
-        frame.push_str("\x1b[J");
+        // The rest is cleared at the end: some terminals keep in their history what is cleared from the top.
+        let lines = lines.iter().map(|line| self.look.paint(Paint::Warning, line) + "\x1b[K\n");
+        let frame = self.back() + &lines.collect::<String>() + "\x1b[J";
         self.drawn.clear();
         self.write(&frame);
+    }
+
+    /// The lines in place of those drawn last. A terminal that shows a character wider than it is thought
+    /// to be must not begin a new line of its own, or the way back would be wrong.
+    fn frame(&self, lines: &[String]) -> String {
+        let mut frame = self.back() + "\x1b[?7l";
+        for line in lines {
+            frame.push_str(line);
+            frame.push_str("\x1b[K\n");
+        }
+        frame + "\x1b[J\x1b[?7h"
     }
 
     fn clear(&mut self) {

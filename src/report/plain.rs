@@ -1,43 +1,80 @@
 //! A run as lines of text, one an event: for logs, pipes and continuous integration.
 //!
-//! Main type: [`Plain`]. What a line says is decided by [`StepList`]; knows no terminal.
+//! Main type: [`Plain`]. What a line says is decided by [`StepList`]; what a run comes to is said by
+//! whoever carried it out. Knows no terminal.
 
 use std::io::Write;
 
 use super::list::{StepList, duration};
 use super::look::{Look, Paint};
 use super::value::brief;
+use super::verbose::{detail, output};
 use crate::event::{Event, Fact, Outcome, Progress};
 use crate::run::{Observer, RunState, Status};
 
-/// Writes a line for each event worth one.
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Voice {
+    /// Only why a run did not succeed.
+    Errors,
+    /// A line for each event worth one.
+    Events,
+    /// Also what models are asked and answer, and what tools are given, print and return.
+    Everything,
+}
+
+/// Writes lines about a run.
 pub struct Plain<W> {
     out: W,
     look: Look,
     list: StepList,
+    voice: Voice,
 }
 
 impl<W: Write + Send> Plain<W> {
     /// Writes to `out`. Lines are as long as they need to be: only results are cut.
-    pub fn new(out: W, look: Look) -> Self {
-        Self { out, look: Look { width: look.width.max(200), ..look }, list: StepList::default() }
+    pub fn new(out: W, look: Look, voice: Voice) -> Self {
+        let look = Look { width: look.width.max(200), ..look };
+        Self { out, look, list: StepList::default(), voice }
+    }
+
+    fn write(&mut self, lines: &[String]) {
+        // Nobody reads any more: the run goes on, its result is on another stream.
+        let _ =
+            lines.iter().try_for_each(|line| writeln!(self.out, "{line}")).and_then(|()| self.out.flush());
     }
 }
 
 impl<W: Write + Send> Observer for Plain<W> {
     fn event(&mut self, event: &Event, state: &RunState) {
-        self.list.event(event, state);
-        // Nobody reads any more: the run goes on, its result is on another stream.
-        let _ = lines(event, state, &self.list, self.look)
-            .iter()
-            .try_for_each(|line| writeln!(self.out, "{line}"))
-            .and_then(|()| self.out.flush());
+        let lines = match (self.voice, &event.fact) {
+            (Voice::Errors, Fact::RunFinished { outcome }) => ending(outcome, state, self.look),
+            (Voice::Errors, _) => Vec::new(),
+            (Voice::Events, _) => {
+                self.list.event(event, state);
+                lines(event, state, &self.list, self.look)
+            }
+            (Voice::Everything, _) => {
+                self.list.event(event, state);
+                let told = lines(event, state, &self.list, self.look);
+                detail(event, told, self.look)
+            }
+        };
+        if !lines.is_empty() {
+            self.write(&lines);
+        }
     }
 
     fn progress(&mut self, progress: &Progress) {
-        if let Some(line) = passing(progress) {
-            // As above.
-            let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+        let mut lines = Vec::new();
+        if self.voice == Voice::Everything {
+            lines = output(progress, self.look);
+        }
+        if self.voice != Voice::Errors {
+            lines.extend(passing(progress));
+        }
+        if !lines.is_empty() {
+            self.write(&lines);
         }
     }
 }
@@ -110,11 +147,7 @@ pub fn lines(event: &Event, state: &RunState, list: &StepList, look: Look) -> Ve
         Fact::BudgetReached { limit, allowed } => {
             vec![format!("limit reached: {} of {allowed}", look.shown(limit))]
         }
-        Fact::RunFinished { outcome } => {
-            let mut lines = vec![list.summary(event.at, look)];
-            lines.extend(ending(outcome, state, look));
-            lines
-        }
+        Fact::RunFinished { outcome } => ending(outcome, state, look),
         Fact::ModelAnswered { .. } | Fact::ToolReturned { .. } => Vec::new(),
     }
 }

@@ -24,6 +24,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status, in the order a step goes through them.
+    pub const ALL: [Self; 5] = [Self::Pending, Self::InProgress, Self::Done, Self::Failed, Self::Cancelled];
+
     /// The name in records and plans.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -53,6 +53,7 @@ fn wf(args: &[&str], stdin: &str) -> Ran {
         size: || None,
         variable: Arc::new(|name| (name == "LANG").then(|| "C.UTF-8".to_owned())),
         supervisor: None,
+        quiet: false,
     };
     let args = std::iter::once("wf").chain(args.iter().copied()).map(Into::into);
     let code = cli::main(args, streams);

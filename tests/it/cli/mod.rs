@@ -2,6 +2,7 @@
 //!
 //! Main type: [`Place`], a folder of its own in which the built binary runs with a bare environment.
 
+mod aids;
 mod article;
 mod codes;
 mod fake;
@@ -14,8 +15,10 @@ mod replays;
 mod runs;
 mod shown;
 mod signals;
+mod terminal;
 #[cfg(target_os = "linux")]
 mod trees;
+mod voices;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
