@@ -72,11 +72,12 @@ impl<'a> Recorder<'a> {
             }
             return Err(error);
         }
-        for event in self.pending.drain(..) {
-            self.observer.event(&event, &self.state);
-        }
+        // What passed, passed before the turn's events: a step's output before its end.
         for progress in outbox.take_progress() {
             self.observer.progress(&progress);
+        }
+        for event in self.pending.drain(..) {
+            self.observer.event(&event, &self.state);
         }
         let waited = !waiters.is_empty();
         for waiter in waiters {

@@ -1,7 +1,8 @@
 //! The record of one run: an SQLite file that only grows.
 //!
 //! Main types: [`SqliteJournal`], which writes, and [`Events`], which reads. One commit is one fsync: it is
-//! either whole or not there. Each row carries a running checksum, so that damage is never read as truth.
+//! either whole or not there. Each row carries a running checksum, and one row says which is the last, so
+//! that damage is never read as truth.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -35,6 +36,11 @@ const SCHEMA: &str = "
         hash BLOB PRIMARY KEY,
         body TEXT NOT NULL
     ) STRICT;
+    CREATE TABLE head (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        last INTEGER NOT NULL,
+        chain BLOB NOT NULL
+    ) STRICT;
 ";
 
 /// A running checksum over the rows so far.
@@ -57,11 +63,17 @@ impl SqliteJournal {
     pub(super) fn create(path: &Path, lock: File) -> Result<Self, StoreError> {
         let wrong = |error| StoreError::sqlite(path, error);
         let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(wrong)?;
+        // The mode cannot change within a transaction; all else is there at once or not at all.
         let made = connection
             .pragma_update(None, "journal_mode", "WAL")
-            .and_then(|()| connection.pragma_update(None, "application_id", APPLICATION))
-            .and_then(|()| connection.pragma_update(None, "user_version", TABLES))
-            .and_then(|()| connection.execute_batch(SCHEMA));
+            .and_then(|()| connection.unchecked_transaction())
+            .and_then(|transaction| {
+                transaction.pragma_update(None, "application_id", APPLICATION)?;
+                transaction.pragma_update(None, "user_version", TABLES)?;
+                transaction.execute_batch(SCHEMA)?;
+                write_head(&transaction, 0, &Chain::default())?;
+                transaction.commit()
+            });
         made.map_err(wrong)?;
         Self::writing(connection, path, lock, 0, Chain::default())
     }
@@ -115,6 +127,7 @@ impl SqliteJournal {
                 add.execute(params![last.cast_signed(), body, chain])?;
             }
         }
+        write_head(&transaction, last, &chain)?;
         transaction.commit()?;
         (self.last, self.chain) = (last, chain);
         Ok(())
@@ -180,6 +193,10 @@ impl Events {
 
     fn fill(&mut self) -> Result<(), StoreError> {
         let wrong = |error| StoreError::sqlite(&self.path, error);
+        // Before the events: whoever writes meanwhile adds to both, so none up to here may be missing.
+        let (end, end_chain) = read_head(&self.connection).map_err(wrong)?.ok_or_else(|| {
+            StoreError::damaged(&self.path, "what says which event is the last one is lost")
+        })?;
         let mut rows = self
             .connection
             .prepare_cached("SELECT seq, body, chain FROM event WHERE seq > ? ORDER BY seq LIMIT ?")
@@ -211,6 +228,12 @@ impl Events {
             self.read.push_back(event);
             (self.last, self.chain) = (seq, chain);
         }
+        // Rows that a damaged page no longer counts are no error to SQLite, only absent.
+        let over = self.read.is_empty();
+        if over && (self.last, self.chain) != (end, end_chain) {
+            let what = format!("it ends after event {}, and {end} were written", self.last);
+            return Err(StoreError::damaged(&self.path, &what));
+        }
         Ok(())
     }
 }
@@ -239,6 +262,19 @@ fn open(path: &Path, access: OpenFlags) -> Result<Connection, rusqlite::Error> {
     // Somebody who reads holds nothing for long.
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     Ok(connection)
+}
+
+/// The last event and the checksum up to it, as the last commit left them.
+fn read_head(connection: &Connection) -> Result<Option<(u64, Chain)>, rusqlite::Error> {
+    let mut head = connection.prepare_cached("SELECT last, chain FROM head WHERE one = 1")?;
+    head.query_row([], |row| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?))).optional()
+}
+
+fn write_head(connection: &Connection, last: u64, chain: &Chain) -> Result<(), rusqlite::Error> {
+    let mut head =
+        connection.prepare_cached("INSERT OR REPLACE INTO head (one, last, chain) VALUES (1, ?, ?)")?;
+    head.execute(params![last.cast_signed(), chain])?;
+    Ok(())
 }
 
 fn link(before: Chain, seq: u64, body: &str) -> Chain {

@@ -146,7 +146,8 @@ impl Store {
     /// Whether a process holds a run now.
     pub fn is_held(&self, run: &RunId) -> bool {
         match File::open(self.lock_path(run)) {
-            Ok(file) => matches!(file.try_lock(), Err(TryLockError::WouldBlock)),
+            // Shared, so that several who ask at once do not take each other for the one who runs it.
+            Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
             Err(_) => false,
         }
     }

@@ -10,6 +10,7 @@ mod document_recovery;
 mod document_shape;
 mod document_syntax;
 mod engine;
+mod journal;
 mod load;
 mod offline;
 mod planner;
