@@ -6,6 +6,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::file::{Events, SqliteJournal};
 use crate::event::Event;
@@ -13,6 +14,10 @@ use crate::id::RunId;
 
 /// How many runs a message names at most.
 const NAMED: usize = 5;
+
+/// How often, and after what pause, a lock is tried that somebody may only be looking at.
+const GLANCES: u32 = 5;
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// The records of all runs of a person.
 #[derive(Clone, Debug)]
@@ -176,11 +181,15 @@ impl Store {
         let path = self.lock_path(run);
         let unusable = |error| StoreError::Folder { path: path.clone(), error };
         let file = private_file(&path, false).map_err(unusable)?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Held(run.clone())),
-            Err(TryLockError::Error(error)) => Err(unusable(error)),
+        // Whoever only looks whether it is held holds it for a moment too.
+        for _ in 0..GLANCES {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(GLANCE),
+                Err(TryLockError::Error(error)) => return Err(unusable(error)),
+            }
         }
+        Err(StoreError::Held(run.clone()))
     }
 
     fn path(&self, run: &RunId) -> PathBuf {
