@@ -6,13 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use divan::Bencher;
 use serde_json::{Map, Value};
-use wf::event::{Event, Outcome, Place, Progress};
-use wf::executor::{Proposal, Review, Reviewer, Setup, Stop, execute};
+use wf::event::{Outcome, Place};
+use wf::executor::{Agreed, Setup, Stop, execute};
 use wf::id::{ModelName, RunId};
 use wf::journal::Discard;
 use wf::llm::Offline;
 use wf::load::{Scope, load};
-use wf::run::{Observer, RunState};
+use wf::run::Unwatched;
 use wf::source::Source;
 use wf::spec::{Effect, Output, ToolKind, ToolSpec};
 use wf::tool::{CallContext, Catalog, Tool, ToolFault, math_specs};
@@ -77,14 +77,7 @@ fn bench(bencher: Bencher, text: String, steps: usize, jobs: usize) {
         inputs: Map::new(),
         task: None,
         model: Arc::new(Offline::new()),
-        settings: ResolvedModel {
-            name: ModelName::new("offline"),
-            base_url: None,
-            temperature: None,
-            max_tokens: None,
-            seed: None,
-            timeout: None,
-        },
+        settings: ResolvedModel::new(ModelName::new("offline")),
         catalog: catalog.clone(),
         jobs,
         stop: Stop::default(),
@@ -92,26 +85,10 @@ fn bench(bencher: Bencher, text: String, steps: usize, jobs: usize) {
         instant: false,
     };
     bencher.counter(divan::counter::ItemsCount::new(steps)).with_inputs(setup).bench_local_values(|setup| {
-        let run = async { execute(setup, &mut Discard, &mut Nobody, &mut Nobody).await };
+        let run = async { execute(setup, &mut Discard, &mut Unwatched, &mut Agreed).await };
         let state = runtime.block_on(run).expect("the run ends");
         assert!(matches!(state.outcome, Some(Outcome::Succeeded { .. })));
     });
-}
-
-/// Watches nothing and is asked nothing.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn event(&mut self, _: &Event, _: &RunState) {}
-
-    fn progress(&mut self, _: &Progress) {}
-}
-
-#[async_trait]
-impl Reviewer for Nobody {
-    async fn review(&mut self, _: Proposal<'_>) -> Review {
-        Review::Go
-    }
 }
 
 /// A read that takes 200 ms.

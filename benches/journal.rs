@@ -5,17 +5,16 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use divan::Bencher;
 use rusqlite::Connection;
 use serde_json::Map;
-use wf::event::{Event, Outcome, Place, Progress};
-use wf::executor::{Proposal, Review, Reviewer, Setup, Stop, execute};
+use wf::event::{Outcome, Place};
+use wf::executor::{Agreed, Setup, Stop, execute};
 use wf::id::{ModelName, RunId};
 use wf::journal::Store;
 use wf::llm::Offline;
 use wf::load::{Scope, load};
-use wf::run::{Observer, RunState};
+use wf::run::Unwatched;
 use wf::source::Source;
 use wf::tool::{Catalog, math_specs};
 use wf::workflow::{Origin, ResolvedModel};
@@ -99,14 +98,7 @@ fn durable_chain(bencher: Bencher) {
             inputs: Map::new(),
             task: None,
             model: Arc::new(Offline::new()),
-            settings: ResolvedModel {
-                name: ModelName::new("offline"),
-                base_url: None,
-                temperature: None,
-                max_tokens: None,
-                seed: None,
-                timeout: None,
-            },
+            settings: ResolvedModel::new(ModelName::new("offline")),
             catalog: Catalog::builtin(),
             jobs: 4,
             stop: Stop::default(),
@@ -116,26 +108,10 @@ fn durable_chain(bencher: Bencher) {
         (setup, journal)
     };
     bencher.with_inputs(setup).bench_local_values(|(setup, mut journal)| {
-        let run = async { execute(setup, &mut journal, &mut Nobody, &mut Nobody).await };
+        let run = async { execute(setup, &mut journal, &mut Unwatched, &mut Agreed).await };
         let state = runtime.block_on(run).expect("the run ends");
         assert!(matches!(state.outcome, Some(Outcome::Succeeded { .. })));
         // Closing the record belongs to the cost.
         drop(journal);
     });
-}
-
-/// Watches nothing and is asked nothing.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn event(&mut self, _: &Event, _: &RunState) {}
-
-    fn progress(&mut self, _: &Progress) {}
-}
-
-#[async_trait]
-impl Reviewer for Nobody {
-    async fn review(&mut self, _: Proposal<'_>) -> Review {
-        Review::Go
-    }
 }

@@ -4,7 +4,7 @@
 //! fields are only ever added, and `FORMAT` is raised when an old reader would misread a new record.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,12 @@ pub struct Event {
     pub at: u64,
     #[serde(flatten)]
     pub fact: Fact,
+}
+
+/// The time as events hold it: milliseconds since the Unix epoch.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What happened.

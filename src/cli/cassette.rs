@@ -152,22 +152,24 @@ impl Entry {
     fn of(step: Option<StepId>, exchange: &Exchange) -> Self {
         match exchange {
             Exchange::Ask { request, new, came } => {
-                let (answer, usage) = match came {
-                    Came::Result((answer, usage)) => {
-                        (Some(brief(answer)), Some(*usage).filter(|usage| *usage != Usage::default()))
-                    }
-                    _ => (None, None),
-                };
+                let (came, failure) = parts(came);
+                let (answer, usage) = came.unzip();
+                let usage = usage.filter(|usage| *usage != Usage::default());
                 let (ask, request) = (Some(new.clone()), Some(request.clone()));
-                Self { step, ask, request, answer, usage, failure: failure(came), ..Self::default() }
+                Self {
+                    step,
+                    ask,
+                    request,
+                    answer: answer.as_ref().map(brief),
+                    usage,
+                    failure,
+                    ..Self::default()
+                }
             }
             Exchange::Call { tool, args, came } => {
-                let result = match came {
-                    Came::Result(result) => Some(result.clone()),
-                    _ => None,
-                };
+                let (result, failure) = parts(came);
                 let (call, args) = (Some(tool.clone()), Some(args.clone()));
-                Self { step, call, args, result, failure: failure(came), ..Self::default() }
+                Self { step, call, args, result, failure, ..Self::default() }
             }
         }
     }
@@ -175,19 +177,13 @@ impl Entry {
     fn exchange(&self) -> Option<Exchange> {
         match (&self.call, &self.ask) {
             (Some(tool), None) => {
-                let came = match (&self.result, &self.failure) {
-                    (Some(result), None) => Came::Result(result.clone()),
-                    (None, Some(failure)) => Came::Failure(failure.clone()),
-                    _ => Came::Nothing,
-                };
+                let came = came_of(self.result.clone(), &self.failure);
                 Some(Exchange::Call { tool: tool.clone(), args: self.args.clone()?, came })
             }
             (None, Some(new)) => {
-                let came = match (&self.answer, &self.failure) {
-                    (Some(answer), None) => Came::Result((whole(answer), self.usage.unwrap_or_default())),
-                    (None, Some(failure)) => Came::Failure(failure.clone()),
-                    _ => Came::Nothing,
-                };
+                let answer =
+                    self.answer.as_ref().map(|answer| (whole(answer), self.usage.unwrap_or_default()));
+                let came = came_of(answer, &self.failure);
                 Some(Exchange::Ask { request: self.request.clone()?, new: new.clone(), came })
             }
             _ => None,
@@ -195,10 +191,20 @@ impl Entry {
     }
 }
 
-fn failure<T>(came: &Came<T>) -> Option<Failure> {
+/// What came of an exchange, as it is written.
+fn parts<T: Clone>(came: &Came<T>) -> (Option<T>, Option<Failure>) {
     match came {
-        Came::Failure(failure) => Some(failure.clone()),
-        _ => None,
+        Came::Result(result) => (Some(result.clone()), None),
+        Came::Failure(failure) => (None, Some(failure.clone())),
+        Came::Nothing => (None, None),
+    }
+}
+
+fn came_of<T>(result: Option<T>, failure: &Option<Failure>) -> Came<T> {
+    match (result, failure) {
+        (Some(result), None) => Came::Result(result),
+        (None, Some(failure)) => Came::Failure(failure.clone()),
+        _ => Came::Nothing,
     }
 }
 
@@ -230,7 +236,11 @@ pub fn read_cassette(path: &Path, streams: &mut Streams) -> Result<Cassette, Tro
         show(&checked, streams);
         Trouble::Shown(Exit::Invalid)
     })?;
-    Cassette::read(&source).map_err(|mistake| unreadable(&source, &mistake))
+    Cassette::read(&source).map_err(|mistake| {
+        let place = source.position(mistake.span.start);
+        let message = format!("{}:{}:{}: {}", source.name(), place.line, place.column, mistake.message);
+        Trouble::Said(Exit::Invalid, message)
+    })
 }
 
 /// Writes the recording of a run, if it can be done again.
@@ -247,13 +257,6 @@ pub fn write_cassette(path: &Path, recording: &Recording, streams: &mut Streams)
         )),
     }
     Ok(())
-}
-
-/// What is wrong with it, as a command says it.
-pub fn unreadable(source: &Source, mistake: &Diagnostic) -> Trouble {
-    let place = source.position(mistake.span.start);
-    let message = format!("{}:{}:{}: {}", source.name(), place.line, place.column, mistake.message);
-    Trouble::Said(Exit::Invalid, message)
 }
 
 #[cfg(test)]

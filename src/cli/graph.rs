@@ -3,9 +3,9 @@
 //! Main function: [`graph`]. The drawing is `report`'s; a run is drawn from its record alone.
 
 use super::args::{GraphArgs, GraphFormat};
+use super::ground::{models_plan, recorded_workflow};
 use super::open::{FileModel, open};
-use super::resume::{models_plan, workflow};
-use super::store::{record, store};
+use super::store::{begun, record, store};
 use super::{Exit, Streams, Trouble};
 use crate::id::StepId;
 use crate::report::graph::Drawing;
@@ -47,10 +47,8 @@ fn of_run(wanted: &str, streams: &mut Streams) -> Result<(Workflow, Option<RunSt
     let store = store(streams)?;
     let run = store.find(wanted)?;
     let record = record(&store, &run)?;
-    let started = record.started.ok_or_else(|| {
-        Trouble::unable(format!("the record of run {run} ends before the run began; run the workflow again"))
-    })?;
-    let mut workflow = workflow(&started, streams)?;
+    let started = begun(record.started, &store, &run)?;
+    let mut workflow = recorded_workflow(&started, streams)?;
     if let (None, Some(plan)) = (&workflow.plan, &record.plan) {
         workflow.plan = Some(models_plan(plan, &workflow, &run)?);
     }

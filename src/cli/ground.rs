@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::open::{read_file, read_stdin, show};
+use super::open::{read_file, read_stdin, scope, show};
 use super::{Exit, Streams, Trouble};
-use crate::event::Place;
-use crate::load::{Bound, bind_inputs};
+use crate::event::{Place, Started};
+use crate::id::RunId;
+use crate::load::{Bound, Scope, bind_inputs, load};
 use crate::report::diagnostics::Checked;
 use crate::source::Source;
-use crate::tool::{Catalog, Surroundings};
-use crate::workflow::Workflow;
+use crate::spec::ToolSpec;
+use crate::tool::{Catalog, Surroundings, math_specs};
+use crate::workflow::{Origin, Plan, Workflow};
 
 /// Where a run has its ground, so that it can go on from anywhere.
 pub fn ground(source: &Source, base: &Path) -> Place {
@@ -100,4 +102,32 @@ pub fn surroundings(
 pub fn catalog(workflow: &Workflow, surroundings: Surroundings) -> Result<Catalog, Trouble> {
     Catalog::build(&workflow.tools, surroundings)
         .map_err(|error| Trouble::Said(Exit::Invalid, error.to_string()))
+}
+
+/// The workflow in a record. It passed every check when the run began.
+pub fn recorded_workflow(started: &Started, streams: &mut Streams) -> Result<Workflow, Trouble> {
+    if started.text.is_empty() {
+        return Ok(Workflow { name: started.workflow.clone(), ..Workflow::default() });
+    }
+    let name = started.place.file.as_deref().unwrap_or("<record>");
+    let source = Source::new(name, started.text.as_str());
+    let loaded = load(&source, &scope(streams), Origin::Person);
+    loaded.workflow.ok_or_else(|| {
+        let first = loaded.diagnostics.iter().find(|it| it.is_error()).map(|it| it.message.clone());
+        let message = "the workflow in the record is refused by this version of wf";
+        Trouble::Said(Exit::Invalid, format!("{message}: {}", first.unwrap_or_default()))
+    })
+}
+
+/// The plan that a model wrote.
+pub fn models_plan(plan: &Value, workflow: &Workflow, run: &RunId) -> Result<Plan, Trouble> {
+    let tools: Vec<ToolSpec> = math_specs().into_iter().chain(workflow.tools.iter().cloned()).collect();
+    let source = Source::new("<record>", plan.to_string());
+    let loaded = load(&source, &Scope { tools, ..Scope::default() }, Origin::Model);
+    loaded.workflow.and_then(|workflow| workflow.plan).ok_or_else(|| {
+        Trouble::Said(
+            Exit::Invalid,
+            format!("the plan in the record of run {run} is refused by this version of wf"),
+        )
+    })
 }

@@ -75,13 +75,16 @@ pub fn choose(
 
 /// What the file says about whichever model is asked.
 pub fn settings(name: ModelName, file: Option<&ModelSettings>) -> ResolvedModel {
-    ResolvedModel {
-        name,
-        base_url: None,
-        temperature: file.and_then(|file| file.temperature),
-        max_tokens: file.and_then(|file| file.max_tokens),
-        seed: file.and_then(|file| file.seed),
-        timeout: file.and_then(|file| file.timeout),
+    let own = ResolvedModel::new(name);
+    match file {
+        Some(file) => ResolvedModel {
+            temperature: file.temperature,
+            max_tokens: file.max_tokens,
+            seed: file.seed,
+            timeout: file.timeout,
+            ..own
+        },
+        None => own,
     }
 }
 

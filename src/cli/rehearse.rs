@@ -7,21 +7,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::args::TestArgs;
-use super::cassette::{Cassette, End, unreadable};
-use super::ground::{catalog, environment, ground, surroundings};
-use super::model::settings;
-use super::open::{FileModel, Opened, folder, open, read_file, show};
-use super::replay::{AsBefore, Replaying};
+use super::cassette::{End, read_cassette};
+use super::ground::ground;
+use super::open::{FileModel, Opened, folder, open};
+use super::replay::Replaying;
 use super::signals::{block_on, until_signal};
 use super::{Exit, Streams, Trouble};
-use crate::event::{Event, Outcome, Progress};
-use crate::executor::{Setup, Stop, execute};
-use crate::id::{ModelName, RunId};
+use crate::event::Outcome;
+use crate::executor::{Agreed, execute};
+use crate::id::ModelName;
 use crate::journal::Discard;
 use crate::load::bind_inputs;
 use crate::report::look::Paint;
 use crate::report::{escape, list};
-use crate::run::{Observer, RunState};
+use crate::run::Unwatched;
 
 /// What the name of a cassette ends with.
 const END: &str = ".cassette.yaml";
@@ -104,19 +103,11 @@ fn one(path: &Path, streams: &mut Streams) -> Result<Result<(), String>, Trouble
     let Some(file) = workflow_of(path) else {
         return Ok(Err("there is no workflow of that name beside it".to_owned()));
     };
-    let source = match read_file(path) {
-        Ok(source) => source,
-        Err(checked) => {
-            show(&checked, streams);
-            return Ok(Err("it cannot be read".to_owned()));
-        }
-    };
-    let cassette = match Cassette::read(&source) {
+    let cassette = match read_cassette(path, streams) {
         Ok(cassette) => cassette,
-        Err(mistake) => match unreadable(&source, &mistake) {
-            Trouble::Said(_, message) => return Ok(Err(message)),
-            other => return Err(other),
-        },
+        Err(Trouble::Said(_, message)) => return Ok(Err(message)),
+        Err(Trouble::Shown(_)) => return Ok(Err("it cannot be read".to_owned())),
+        Err(closed) => return Err(closed),
     };
     let Ok(Opened { source, base, workflow }) = open(&file.to_string_lossy(), FileModel::Unasked, streams)
     else {
@@ -127,27 +118,10 @@ fn one(path: &Path, streams: &mut Streams) -> Result<Result<(), String>, Trouble
     if let Some(mistake) = bound.mistakes.iter().flat_map(|(_, mistakes)| mistakes).next() {
         return Ok(Err(format!("the recorded inputs do not fit: {}", mistake.message)));
     }
-    let model = ModelName::new(cassette.model.as_str());
-    let replaying = Replaying::new(model.clone(), cassette.exchanges());
+    let replaying = Replaying::new(ModelName::new(cassette.model.as_str()), cassette.exchanges());
     let place = ground(&source, &base);
-    let env = environment(&workflow, streams);
-    let tools = catalog(&workflow, surroundings(&place, &bound.values, &env, streams))?;
-    let setup = Setup {
-        run: RunId::generate(),
-        source,
-        place,
-        settings: settings(model, workflow.model.as_ref()),
-        workflow,
-        inputs: bound.values,
-        task: cassette.task.clone(),
-        model: replaying.model.clone(),
-        catalog: replaying.calls.catalog(&tools),
-        jobs: 4,
-        stop: Stop::default(),
-        resume: None,
-        instant: true,
-    };
-    let run = async { execute(setup, &mut Discard, &mut Unwatched, &mut AsBefore).await };
+    let setup = replaying.setup(source, place, workflow, bound.values, cassette.task.clone(), streams)?;
+    let run = async { execute(setup, &mut Discard, &mut Unwatched, &mut Agreed).await };
     let came = match block_on(until_signal(run))? {
         Ok(came) => came,
         Err(signal) => return Err(Trouble::Said(super::plan::exit_of(signal), "interrupted".to_owned())),
@@ -167,13 +141,4 @@ fn one(path: &Path, streams: &mut Streams) -> Result<Result<(), String>, Trouble
         (_, _, Some(left)) => Err(left),
         _ => Ok(()),
     })
-}
-
-/// Only how it ends counts.
-struct Unwatched;
-
-impl Observer for Unwatched {
-    fn event(&mut self, _: &Event, _: &RunState) {}
-
-    fn progress(&mut self, _: &Progress) {}
 }

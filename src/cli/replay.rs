@@ -5,23 +5,23 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use super::args::ReplayArgs;
-use super::ground::{catalog, environment, surroundings};
+use super::ground::{catalog, environment, recorded_workflow, surroundings};
 use super::model::settings;
-use super::resume::workflow;
 use super::session::Session;
-use super::store::store;
+use super::store::{begun, store};
 use super::{Exit, Streams, Trouble};
-use crate::event::{Event, Failure, RecordError, Started};
-use crate::executor::{Proposal, Review, Reviewer, Setup, Stop};
+use crate::event::{Event, Failure, Place, RecordError, Started, Usage};
+use crate::executor::{Setup, Stop};
 use crate::id::{ModelName, RunId, StepId};
-use crate::journal::{Discard, Journal, StoreError};
-use crate::llm::{ModelError, ModelErrorKind, RecordedAsk, Replay, Reply};
+use crate::journal::{Discard, Journal};
+use crate::llm::{Model, ModelError, ModelErrorKind, RecordedAsk, Replay, Reply};
 use crate::run::{Came, Exchange, Recording};
 use crate::source::Source;
 use crate::tool::{RecordedCall, RecordedCalls, ToolFault};
+use crate::workflow::Workflow;
 
 /// A model and tools that are a recording.
 pub struct Replaying {
@@ -47,6 +47,35 @@ impl Replaying {
         Self { model: Arc::new(Replay::new(model, asks)), calls: RecordedCalls::new(calls) }
     }
 
+    /// A run to be done again, with the recorded inputs and goal.
+    pub fn setup(
+        &self,
+        source: Source,
+        place: Place,
+        workflow: Workflow,
+        inputs: Map<String, Value>,
+        task: Option<String>,
+        streams: &Streams,
+    ) -> Result<Setup, Trouble> {
+        let env = environment(&workflow, streams);
+        let tools = catalog(&workflow, surroundings(&place, &inputs, &env, streams))?;
+        Ok(Setup {
+            run: RunId::generate(),
+            source,
+            place,
+            settings: settings(self.model.name().clone(), workflow.model.as_ref()),
+            workflow,
+            inputs,
+            task,
+            model: self.model.clone(),
+            catalog: self.calls.catalog(&tools),
+            jobs: 4,
+            stop: Stop::default(),
+            resume: None,
+            instant: true,
+        })
+    }
+
     /// What was recorded and did not happen, if anything.
     pub fn left_over(&self) -> Option<String> {
         let asks = self.model.unasked().into_iter().map(|(step, count)| match step {
@@ -63,7 +92,7 @@ impl Replaying {
     }
 }
 
-fn answered(came: Came<(serde_json::Value, crate::event::Usage)>) -> Result<Reply, ModelError> {
+fn answered(came: Came<(Value, Usage)>) -> Result<Reply, ModelError> {
     let refused = |message: &str| ModelError::new(ModelErrorKind::FormatRefused, message);
     match came {
         Came::Result((answer, usage)) => Reply::from_record(&answer, usage).ok_or_else(|| {
@@ -80,7 +109,7 @@ fn answered(came: Came<(serde_json::Value, crate::event::Usage)>) -> Result<Repl
     }
 }
 
-fn returned(came: Came<serde_json::Value>) -> Result<serde_json::Value, ToolFault> {
+fn returned(came: Came<Value>) -> Result<Value, ToolFault> {
     let fault = |failure: Failure| match failure.transient {
         true => ToolFault::transient(failure.message),
         false => ToolFault::permanent(failure.message),
@@ -107,16 +136,6 @@ impl Journal for Recorder {
     }
 }
 
-/// Whoever let the plan run when it was recorded.
-pub struct AsBefore;
-
-#[async_trait]
-impl Reviewer for AsBefore {
-    async fn review(&mut self, _: Proposal<'_>) -> Review {
-        Review::Go
-    }
-}
-
 /// `wf replay`: does a recorded run again and compares.
 pub fn replay(args: &ReplayArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     streams.quiet = args.voice.quiet;
@@ -127,14 +146,14 @@ pub fn replay(args: &ReplayArgs, streams: &mut Streams) -> Result<Exit, Trouble>
         recording.take(&event?);
     }
     let Recording { started, exchanges, .. } = recording;
-    let started = started.ok_or_else(|| StoreError::Damaged {
-        path: store.folder().join(run.as_str()),
-        what: "it ends before the run began".to_owned(),
-    })?;
+    let started = begun(started, &store, &run)?;
     let exchanges =
         exchanges.into_iter().flat_map(|(step, all)| all.into_iter().map(move |one| (step.clone(), one)));
     let replaying = Replaying::new(started.model.clone(), exchanges);
-    let setup = setup(&started, &replaying, streams)?;
+    let workflow = recorded_workflow(&started, streams)?;
+    let Started { text, place, inputs, task, .. } = *started;
+    let source = Source::new(place.file.as_deref().unwrap_or("<record>"), text.as_str());
+    let setup = replaying.setup(source, place, workflow, inputs, task, streams)?;
     let (show, voice) = (&args.show, args.voice);
     let session = Session { setup, journal: Box::new(Discard), recorded: false, show, voice, yes: true };
     match (session.carry_out(streams)?, replaying.left_over()) {
@@ -145,26 +164,4 @@ pub fn replay(args: &ReplayArgs, streams: &mut Streams) -> Result<Exit, Trouble>
         }
         (exit, _) => Ok(exit),
     }
-}
-
-/// A recorded run to be done again.
-fn setup(started: &Started, replaying: &Replaying, streams: &mut Streams) -> Result<Setup, Trouble> {
-    let workflow = workflow(started, streams)?;
-    let env = environment(&workflow, streams);
-    let tools = catalog(&workflow, surroundings(&started.place, &started.inputs, &env, streams))?;
-    Ok(Setup {
-        run: RunId::generate(),
-        source: Source::new(started.place.file.as_deref().unwrap_or("<record>"), started.text.as_str()),
-        place: started.place.clone(),
-        settings: settings(started.model.clone(), workflow.model.as_ref()),
-        workflow,
-        inputs: started.inputs.clone(),
-        task: started.task.clone(),
-        model: replaying.model.clone(),
-        catalog: replaying.calls.catalog(&tools),
-        jobs: 4,
-        stop: Stop::default(),
-        resume: None,
-        instant: true,
-    })
 }

@@ -10,35 +10,28 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::args::ResumeArgs;
-use super::ground::{catalog, environment, surroundings};
+use super::ground::{catalog, environment, models_plan, recorded_workflow, surroundings};
 use super::model::{Wish, choose};
-use super::open::scope;
 use super::outcome::print_result;
 use super::session::Session;
-use super::store::store;
+use super::store::{begun, follow, store};
 use super::{Exit, Streams, Trouble};
 use crate::document::duration;
 use crate::event::{Outcome, Started};
 use crate::executor::{Decision, Resume, Setup, Stop};
-use crate::id::{RunId, StepId};
-use crate::journal::{Store, StoreError};
-use crate::load::{Scope, load};
+use crate::id::StepId;
 use crate::run::{Record, RunState};
 use crate::source::Source;
-use crate::spec::ToolSpec;
-use crate::tool::{Catalog, math_specs};
-use crate::workflow::{Origin, Plan, Workflow};
+use crate::tool::Catalog;
 
 pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     streams.quiet = args.voice.quiet;
     let store = store(streams)?;
     let run = store.find(&args.run)?;
     let mut record = Record::default();
-    let damaged = |what: String| StoreError::Damaged { path: store.folder().join(run.as_str()), what };
-    let journal = store.resume(&run, |event| record.take(&event).map_err(|it| damaged(it.to_string())))?;
+    let journal = store.resume(&run, |event| follow(&mut record, &event, &store, &run))?;
     let Record { started, plan, state } = record;
-    let started =
-        started.ok_or_else(|| damaged("it ends before the run began; run the workflow again".to_owned()))?;
+    let started = begun(started, &store, &run)?;
     let raised = limits(&args.raise)?;
     if let (Some(Outcome::Succeeded { .. }), None) = (&state.outcome, &args.from) {
         streams.remark(&format!(
@@ -48,7 +41,7 @@ pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble>
         return Ok(Exit::Success);
     }
     say_if_changed(&started, streams);
-    let workflow = workflow(&started, streams)?;
+    let workflow = recorded_workflow(&started, streams)?;
     let env = environment(&workflow, streams);
     let wish = args.model.as_deref().map_or(Wish::Record(&started.model), |name| Wish::Flag(Some(name)));
     let chosen = choose(wish, workflow.model.as_ref(), &started.inputs, &env, streams)?;
@@ -78,34 +71,6 @@ pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble>
     let (show, voice) = (&args.show, args.voice);
     Session { setup, journal: Box::new(journal), recorded: true, show, voice, yes: args.yes }
         .carry_out(streams)
-}
-
-/// The workflow in a record. It passed every check when the run began.
-pub(super) fn workflow(started: &Started, streams: &mut Streams) -> Result<Workflow, Trouble> {
-    if started.text.is_empty() {
-        return Ok(Workflow { name: started.workflow.clone(), ..Workflow::default() });
-    }
-    let name = started.place.file.as_deref().unwrap_or("<record>");
-    let source = Source::new(name, started.text.as_str());
-    let loaded = load(&source, &scope(streams), Origin::Person);
-    loaded.workflow.ok_or_else(|| {
-        let first = loaded.diagnostics.iter().find(|it| it.is_error()).map(|it| it.message.clone());
-        let message = "the workflow in the record is refused by this version of wf";
-        Trouble::Said(Exit::Invalid, format!("{message}: {}", first.unwrap_or_default()))
-    })
-}
-
-/// The plan that a model wrote.
-pub(super) fn models_plan(plan: &Value, workflow: &Workflow, run: &RunId) -> Result<Plan, Trouble> {
-    let tools: Vec<ToolSpec> = math_specs().into_iter().chain(workflow.tools.iter().cloned()).collect();
-    let source = Source::new("<record>", plan.to_string());
-    let loaded = load(&source, &Scope { tools, ..Scope::default() }, Origin::Model);
-    loaded.workflow.and_then(|workflow| workflow.plan).ok_or_else(|| {
-        Trouble::Said(
-            Exit::Invalid,
-            format!("the plan in the record of run {run} is refused by this version of wf"),
-        )
-    })
 }
 
 fn say_if_changed(started: &Started, streams: &mut Streams) {
@@ -180,9 +145,4 @@ fn limits(raise: &[(String, String)]) -> Result<BTreeMap<String, u64>, Trouble> 
         Ok((name.clone(), value))
     };
     raise.iter().map(one).collect()
-}
-
-/// Whether a store holds a run that somebody carries out now.
-pub(super) fn is_running(store: &Store, run: &RunId, state: &RunState) -> bool {
-    state.outcome.is_none() && store.is_held(run)
 }

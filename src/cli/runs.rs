@@ -2,20 +2,19 @@
 //!
 //! Main function: [`runs`]. A record that cannot be read is listed as such and hides no other.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::args::{PruneArgs, RunsArgs, RunsCommand};
-use super::resume::is_running;
-use super::show::standing;
-use super::store::{record, store};
+use super::store::{record, standing, store};
 use super::{Exit, Streams, Trouble};
 use crate::document::duration;
+use crate::event::now;
 use crate::id::RunId;
 use crate::journal::Store;
 use crate::report::list;
-use crate::run::{RunState, Status};
+use crate::run::{Record, RunState, Status};
 
 pub fn runs(args: &RunsArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     let store = store(streams)?;
@@ -28,18 +27,15 @@ pub fn runs(args: &RunsArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
 /// What is known of a run for the table.
 struct Row {
     run: RunId,
-    standing: String,
+    standing: &'static str,
     state: RunState,
 }
 
 impl Row {
     fn read(store: &Store, run: RunId) -> Self {
         match record(store, &run) {
-            Ok(record) => {
-                let running = is_running(store, &run, &record.state);
-                Self { standing: standing(&record.state, running).to_owned(), state: record.state, run }
-            }
-            Err(_) => Self { run, standing: "damaged".to_owned(), state: RunState::default() },
+            Ok(Record { state, .. }) => Self { standing: standing(store, &run, &state), state, run },
+            Err(_) => Self { run, standing: "damaged", state: RunState::default() },
         }
     }
 
@@ -68,7 +64,7 @@ impl Row {
         [
             self.run.to_string(),
             state.workflow.clone(),
-            self.standing.clone(),
+            self.standing.to_owned(),
             if_known(format!("{} ago", list::duration(now.saturating_sub(state.started_at)))),
             if_known(format!("{}/{}", state.count(Status::Done), state.steps.len())),
             if_known(list::duration(state.active_at(state.last_at))),
@@ -131,7 +127,7 @@ fn remove(args: &PruneArgs, store: &Store, streams: &mut Streams) -> Result<Exit
         }
         let row = Row::read(store, run.clone());
         // What can still go on is somebody's work; it has to be named.
-        if !args.unfinished && matches!(row.standing.as_str(), "stopped" | "interrupted" | "cut off") {
+        if !args.unfinished && matches!(row.standing, "stopped" | "interrupted" | "cut off") {
             continue;
         }
         if !args.dry_run {
@@ -153,9 +149,4 @@ fn days(text: &str) -> Result<Duration, Trouble> {
         None => duration::parse(text)
             .map_err(|_| Trouble::usage(format!("--older-than {text}: expected a duration, as 30d or 12h"))),
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

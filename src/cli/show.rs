@@ -6,14 +6,12 @@ use serde_json::json;
 
 use super::args::ShowRunArgs;
 use super::outcome::{print_json, print_result, step_json};
-use super::resume::is_running;
-use super::store::store;
+use super::store::{follow, store};
 use super::{Exit, Streams, Trouble};
 use crate::event::{Event, Fact};
 use crate::id::StepId;
-use crate::journal::StoreError;
 use crate::report::{EventLines, Plain, Totals, Voice};
-use crate::run::{Observer, Record, RunState, StepState};
+use crate::run::{Observer, Record, StepState};
 
 pub fn show_run(args: &ShowRunArgs, streams: &mut Streams) -> Result<Exit, Trouble> {
     let store = store(streams)?;
@@ -31,10 +29,7 @@ pub fn show_run(args: &ShowRunArgs, streams: &mut Streams) -> Result<Exit, Troub
     let wanted = args.step.as_deref().map(StepId::string);
     for event in store.read(&run)? {
         let event = event?;
-        record.take(&event).map_err(|impossible| StoreError::Damaged {
-            path: store.folder().join(run.as_str()),
-            what: impossible.to_string(),
-        })?;
+        follow(&mut record, &event, &store, &run)?;
         if let Some(lines) = &mut lines {
             lines.event(&event, &record.state);
         }
@@ -58,7 +53,7 @@ pub fn show_run(args: &ShowRunArgs, streams: &mut Streams) -> Result<Exit, Troub
         streams.remark(&Totals::of(state).line(None, streams.look_err()));
     }
     if state.outcome.is_none() && wanted.is_none() && !args.show.events {
-        let end = match is_running(&store, &run, state) {
+        let end = match store.is_held(&run) {
             true => "it is being run now".to_owned(),
             false => format!("it was cut off; to go on: wf resume {run}"),
         };
@@ -111,17 +106,4 @@ fn print_step(step: &StepState, about: &[Event], json: bool, streams: &mut Strea
         out.push_str(&format!("  {} {}{what}\n", event.seq, event.fact.name()));
     }
     streams.stdout.text(&out)
-}
-
-/// How a run stands, in one word.
-pub(super) fn standing(state: &RunState, running: bool) -> &'static str {
-    use crate::event::Outcome;
-    match &state.outcome {
-        Some(Outcome::Succeeded { .. }) => "succeeded",
-        Some(Outcome::Failed { .. }) => "failed",
-        Some(Outcome::Stopped { .. }) => "stopped",
-        Some(Outcome::Interrupted { .. }) => "interrupted",
-        None if running => "running",
-        None => "cut off",
-    }
 }

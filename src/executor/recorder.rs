@@ -3,10 +3,8 @@
 //! Main type: [`Recorder`]. All events of one turn of the loop are one commit. Knows no step and no
 //! model.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use super::outbox::Outbox;
-use crate::event::{Event, Fact, RecordError};
+use crate::event::{Event, Fact, RecordError, now};
 use crate::journal::Journal;
 use crate::run::{Observer, RunState};
 
@@ -85,10 +83,4 @@ impl<'a> Recorder<'a> {
         }
         Ok(waited)
     }
-}
-
-/// The time in milliseconds since the Unix epoch.
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -10,8 +10,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::engine::Turning;
-use super::recorder::now;
-use crate::event::{Fact, Failure, FailureKind, Outcome, ResetReason};
+use crate::event::{Fact, Failure, FailureKind, Outcome, ResetReason, now};
 use crate::id::{StepId, ToolName};
 use crate::run::{End, RunState, Status};
 use crate::spec::Effect;

@@ -110,6 +110,11 @@ impl Store {
         Events::open(&self.path(run))
     }
 
+    /// That the record of a run is not what it has to be, as an error about its file.
+    pub fn damaged(&self, run: &RunId, what: impl Into<String>) -> StoreError {
+        StoreError::Damaged { path: self.path(run), what: what.into() }
+    }
+
     /// The ids of all runs, the newest first.
     ///
     /// # Errors

@@ -7,12 +7,12 @@ use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::list::StepList;
 use super::look::{Look, Paint};
 use super::plain::{ending, passing};
-use crate::event::{Event, Fact, Progress};
+use crate::event::{Event, Fact, Progress, now};
 use crate::id::StepId;
 use crate::run::{Observer, RunState};
 
@@ -257,9 +257,4 @@ impl Screen {
 fn lock(screen: &Mutex<Screen>) -> MutexGuard<'_, Screen> {
     // A panic while drawing leaves at worst a crooked picture.
     screen.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -27,3 +27,13 @@ pub trait Observer: Send {
     /// Something passing is to be shown.
     fn progress(&mut self, progress: &Progress);
 }
+
+/// Watches nothing: only how the run ends counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Observer for Unwatched {
+    fn event(&mut self, _: &Event, _: &RunState) {}
+
+    fn progress(&mut self, _: &Progress) {}
+}

@@ -6,7 +6,7 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use crate::event::{Event, Fact, Failure, Outcome, ResetReason, Started, Usage};
+use crate::event::{Event, Fact, Failure, Outcome, Started, Usage};
 use crate::id::{StepId, ToolName};
 
 /// One question or call.
@@ -31,6 +31,20 @@ pub enum Came<T> {
     Failure(Failure),
     /// Nothing that is known: a format that was refused, or the record ends here.
     Nothing,
+}
+
+impl Exchange {
+    /// Whether nothing is known of what came of it.
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Ask { came: Came::Nothing, .. } | Self::Call { came: Came::Nothing, .. })
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        match self {
+            Self::Ask { came, .. } => *came = Came::Failure(failure),
+            Self::Call { came, .. } => *came = Came::Failure(failure),
+        }
+    }
 }
 
 /// The exchanges of a run.
@@ -63,8 +77,10 @@ impl Recording {
             Fact::ModelAsked { step, request, new, .. } => {
                 let of_step = self.exchanges.entry(step.clone()).or_default();
                 // The same question once more: the provider was not there, and nobody waits for that again.
-                let again = |it: &Exchange| matches!(it, Exchange::Ask { request: before, came: Came::Nothing, .. } if before == request);
-                let before = if of_step.last().is_some_and(again) { of_step.pop() } else { None };
+                let before = of_step.pop_if(|last| {
+                    let again = matches!(last, Exchange::Ask { request: before, .. } if before == request);
+                    again && last.is_open()
+                });
                 // Then nothing in it was new.
                 let new = match before {
                     Some(Exchange::Ask { new, .. }) => new,
@@ -86,31 +102,18 @@ impl Recording {
                     *came = Came::Result(result.clone());
                 }
             }
-            Fact::StepFailed { step, failure } => match self.last(Some(step)) {
-                Some(Exchange::Ask { came: came @ Came::Nothing, .. }) => {
-                    *came = Came::Failure(failure.clone())
-                }
-                Some(Exchange::Call { came: came @ Came::Nothing, .. }) => {
-                    *came = Came::Failure(failure.clone())
-                }
-                _ => {}
-            },
-            Fact::AttemptInterrupted { step, .. } => {
-                let open = |it: &mut Exchange| {
-                    matches!(
-                        it,
-                        Exchange::Ask { came: Came::Nothing, .. }
-                            | Exchange::Call { came: Came::Nothing, .. }
-                    )
-                };
-                if self.last(Some(step)).is_some_and(open)
-                    && let Some(of_step) = self.exchanges.get_mut(&Some(step.clone()))
-                {
-                    of_step.pop();
+            Fact::StepFailed { step, failure } => {
+                if let Some(exchange) = self.last(Some(step)).filter(|it| it.is_open()) {
+                    exchange.fail(failure.clone());
                 }
             }
+            Fact::AttemptInterrupted { step, .. } => {
+                let of_step = self.exchanges.get_mut(&Some(step.clone()));
+                // It is done again, and stands there once.
+                of_step.and_then(|all| all.pop_if(|last| last.is_open()));
+            }
             // What runs again takes the place of what was.
-            Fact::StepsReset { steps, reason: ResetReason::Failed | ResetReason::Again } => {
+            Fact::StepsReset { steps, .. } => {
                 for step in steps {
                     self.exchanges.entry(Some(step.clone())).or_default().clear();
                 }

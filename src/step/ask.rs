@@ -147,7 +147,7 @@ impl<'a> Dialogue<'a> {
             answer = means.model.ask_aloud(&request, &hear) => answer,
             // It can be asked again.
             () = means.stop.cancelled() => return Err(Trouble::Stopped),
-            () = passed(left) => return Err(self.attempt.out_of_time("the model did not answer").into()),
+            () = tokio::time::sleep(left.unwrap_or_default()), if left.is_some() => return Err(self.attempt.out_of_time("the model did not answer").into()),
         };
         if let Ok(reply) = &answer {
             sink.note(Fact::ModelAnswered {
@@ -166,14 +166,6 @@ impl Attempt<'_> {
         let allowed = self.deadline.map(|(_, allowed)| allowed).unwrap_or_default();
         let message = format!("{what} within {}, the step's timeout", seconds(allowed));
         Failure::transient(FailureKind::Timeout, message, None)
-    }
-}
-
-/// Waits that long; for ever, if the time is not limited.
-async fn passed(left: Option<Duration>) {
-    match left {
-        Some(left) => tokio::time::sleep(left).await,
-        None => std::future::pending().await,
     }
 }
 

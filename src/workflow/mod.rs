@@ -62,6 +62,13 @@ pub struct ResolvedModel {
     pub timeout: Option<Duration>,
 }
 
+impl ResolvedModel {
+    /// A model with its own settings.
+    pub fn new(name: ModelName) -> Self {
+        Self { name, base_url: None, temperature: None, max_tokens: None, seed: None, timeout: None }
+    }
+}
+
 /// A declared input.
 #[derive(Clone, Debug)]
 pub struct Input {

@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use wf::event::{Event, Fact, Outcome, Place, Progress, RecordError};
-use wf::executor::{Decision, ExecuteError, Proposal, Resume, Review, Reviewer, Setup, Stop, execute};
+use wf::event::{Event, Fact, Outcome, Place, RecordError};
+use wf::executor::{Agreed, Decision, ExecuteError, Resume, Setup, Stop, execute};
 use wf::id::{ModelName, RunId, StepId};
 use wf::journal::Journal;
 use wf::llm::{Choice, Model, ModelError, Reply, Request};
 use wf::load::{Scope, load};
-use wf::run::{Observer, Record, RunState, Status};
+use wf::run::{Record, RunState, Status, Unwatched};
 use wf::source::Source;
 use wf::spec::{Effect, Output, ToolKind, ToolSpec};
 use wf::tool::{CallContext, Catalog, Tool, ToolFault, math_specs};
@@ -127,20 +127,6 @@ impl Model for Steady {
         };
         place(&self.world);
         Ok(reply)
-    }
-}
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn event(&mut self, _: &Event, _: &RunState) {}
-    fn progress(&mut self, _: &Progress) {}
-}
-
-#[async_trait]
-impl Reviewer for Nobody {
-    async fn review(&mut self, _: Proposal<'_>) -> Review {
-        Review::Go
     }
 }
 
@@ -293,14 +279,7 @@ fn live(
             world: Arc::clone(world),
             plan: shape.plan,
         }),
-        settings: ResolvedModel {
-            name: ModelName::new("steady"),
-            base_url: None,
-            temperature: None,
-            max_tokens: None,
-            seed: None,
-            timeout: None,
-        },
+        settings: ResolvedModel::new(ModelName::new("steady")),
         catalog,
         jobs: 4,
         stop: Stop::default(),
@@ -309,7 +288,7 @@ fn live(
     };
     let mut journal = Stored(Arc::clone(world));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let run = || runtime.block_on(execute(setup, &mut journal, &mut Nobody, &mut Nobody));
+    let run = || runtime.block_on(execute(setup, &mut journal, &mut Unwatched, &mut Agreed));
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(came) => Some(came),
         Err(panic) if panic.is::<Death>() => None,
