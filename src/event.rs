@@ -3,12 +3,16 @@
 //! Main types: [`Event`] (stored, numbered) and [`Progress`] (never stored). A format of the record:
 //! fields are only ever added, and `FORMAT` is raised when an old reader would misread a new record.
 
+mod change;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+pub use change::Change;
 
 use crate::id::{ModelName, RunId, StepId, ToolName};
 
@@ -105,6 +109,18 @@ pub enum Fact {
         steps: Vec<StepId>,
         reason: ResetReason,
     },
+    /// The model was asked about the plan while it ran, and decided.
+    PlanRevised {
+        /// The step after which it was asked.
+        step: StepId,
+        /// Why, in the model's words.
+        reason: String,
+        #[serde(flatten)]
+        change: Change,
+        /// Repairs that were made to the model's reply.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        repairs: Vec<String>,
+    },
     BudgetReached {
         limit: String,
         allowed: u64,
@@ -131,6 +147,7 @@ impl Fact {
             | Self::RunResumed { .. }
             | Self::PlanReady { .. }
             | Self::StepsReset { .. }
+            | Self::PlanRevised { .. }
             | Self::BudgetReached { .. }
             | Self::RunFinished { .. } => None,
         }
@@ -153,6 +170,7 @@ impl Fact {
             Self::RetryScheduled { .. } => "retry_scheduled",
             Self::StepCancelled { .. } => "step_cancelled",
             Self::StepsReset { .. } => "steps_reset",
+            Self::PlanRevised { .. } => "plan_revised",
             Self::BudgetReached { .. } => "budget_reached",
             Self::RunFinished { .. } => "run_finished",
         }
@@ -193,7 +211,7 @@ pub struct Place {
     pub scripts: BTreeMap<String, String>,
 }
 
-/// Why a step was cancelled. Only the first two let a run succeed.
+/// Why a step was cancelled. Only the first three let a run succeed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelReason {
@@ -201,6 +219,8 @@ pub enum CancelReason {
     ConditionFalse,
     /// It reads the result of a step that was cancelled because a condition is false.
     InputCancelled(StepId),
+    /// The plan was revised, and has no place for it any more.
+    Revised,
     /// It depends on a step that failed, or that was cancelled after a failure.
     DependencyFailed(StepId),
     /// The run was stopped.
@@ -210,7 +230,7 @@ pub enum CancelReason {
 impl CancelReason {
     /// Whether a run in which this happened may still succeed.
     pub fn is_benign(&self) -> bool {
-        matches!(self, Self::ConditionFalse | Self::InputCancelled(_))
+        matches!(self, Self::ConditionFalse | Self::InputCancelled(_) | Self::Revised)
     }
 }
 
@@ -219,6 +239,7 @@ impl std::fmt::Display for CancelReason {
         match self {
             Self::ConditionFalse => f.write_str("condition is false"),
             Self::InputCancelled(step) => write!(f, "step {step}, whose result it reads, was cancelled"),
+            Self::Revised => f.write_str("the plan was revised"),
             Self::DependencyFailed(step) => write!(f, "step {step} failed"),
             Self::Stopped => f.write_str("the run was stopped"),
         }
@@ -294,6 +315,8 @@ pub enum FailureKind {
     Provider,
     /// A template or a reference could not be resolved with the results there are.
     Input,
+    /// The result is not what the step expects.
+    Unexpected,
 }
 
 /// Tokens of one model call.

@@ -30,7 +30,7 @@ pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble>
     let run = store.find(&args.run)?;
     let mut record = Record::default();
     let journal = store.resume(&run, |event| follow(&mut record, &event, &store, &run))?;
-    let Record { started, plan, state } = record;
+    let Record { started, plan, changes, state } = record;
     let started = begun(started, &store, &run)?;
     let raised = limits(&args.raise)?;
     if let (Some(Outcome::Succeeded { .. }), None) = (&state.outcome, &args.from) {
@@ -65,7 +65,7 @@ pub fn resume(args: &ResumeArgs, streams: &mut Streams) -> Result<Exit, Trouble>
         catalog,
         jobs: args.jobs,
         stop: Stop::default(),
-        resume: Some(Resume { state, plan, raised, decisions, from }),
+        resume: Some(Resume { state, plan, changes, raised, decisions, from }),
         instant: false,
     };
     let (show, voice) = (&args.show, args.voice);

@@ -107,7 +107,7 @@ fn not_run(error: ExecuteError, recorded: bool, streams: &mut Streams) -> Result
         // The reporter has said so.
         ExecuteError::OutOfTime(_) => return Ok(Exit::Stopped),
         ExecuteError::NoTask => Trouble::usage(error.to_string()),
-        ExecuteError::Task(failure) => Trouble::Said(Exit::Invalid, failure.to_string()),
+        ExecuteError::Task(_) | ExecuteError::Revision(_) => Trouble::Said(Exit::Invalid, error.to_string()),
         ExecuteError::Declined | ExecuteError::Undecided(_) => {
             Trouble::Said(Exit::Stopped, error.to_string())
         }

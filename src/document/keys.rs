@@ -65,6 +65,8 @@ pub enum Shape {
     Tools,
     /// A model's name, or a mapping.
     Model,
+    /// One of the words of a table's first key, or a mapping with its keys.
+    WordOr(&'static Table),
     /// Declared inputs.
     Inputs,
     /// Steps, of a file or of a plan.
@@ -123,6 +125,11 @@ pub static FILE: Table = Table {
         key("tools", Shape::Tools, "Declared tools, by name."),
         key("limits", Shape::Table(&LIMITS), "Bounds of a run."),
         key(
+            "replan",
+            Shape::WordOr(&REPLAN),
+            "When the model may revise the plan while it runs: `on_failure`, `after_each`; or a mapping with more.",
+        ),
+        key(
             "workflow_sequence",
             Shape::Steps { plan: false },
             "The steps, in order. Without them the model plans the task.",
@@ -135,7 +142,7 @@ pub static FILE: Table = Table {
     ],
     any_of: &[],
     not_both: &["workflow_sequence", "steps"],
-    later: &["mcp_servers", "permissions", "workspace", "replan", "verify"],
+    later: &["mcp_servers", "permissions", "workspace", "verify"],
 };
 
 /// `model` as a mapping.
@@ -180,6 +187,25 @@ pub static LIMITS: Table = Table {
     not_both: &[],
     later: &[],
 };
+
+/// `replan`.
+pub static REPLAN: Table = Table {
+    what: "`replan`",
+    keys: &[
+        required(
+            "when",
+            Shape::Word(REPLAN_WORDS),
+            "`on_failure`: when a step has failed for good; `after_each`: also after each step whose result is not known to be as expected.",
+        ),
+        key("limit", Shape::Integer(1), "How often the plan may be changed in a run; 3 unless given."),
+    ],
+    any_of: &[],
+    not_both: &[],
+    later: &[],
+};
+
+/// When a plan may be revised.
+pub const REPLAN_WORDS: &[&str] = &["on_failure", "after_each"];
 
 /// One tool under `tools`.
 pub static TOOL: Table = Table {
@@ -291,6 +317,11 @@ pub static STEP: Table = Table {
         ),
         key("retry", Shape::Table(&RETRY), "How often and when a failed attempt is tried again."),
         key("timeout", Shape::Duration, "The longest time of one attempt: `60s`."),
+        key(
+            "expect",
+            Shape::Text,
+            "What must be true of the result, without braces: `result > 0`. If it is not, the step has failed; with `replan: after_each` the model decides.",
+        ),
         of(
             &[StepType::Reasoning, StepType::Aggregate],
             "output_schema",
@@ -300,7 +331,7 @@ pub static STEP: Table = Table {
     ],
     any_of: &[],
     not_both: &[],
-    later: &["approval", "verify", "expect", "for_each", "tools", "max_turns"],
+    later: &["approval", "verify", "for_each", "tools", "max_turns"],
 };
 
 /// `retry` of a step.

@@ -28,8 +28,8 @@ pub use lower::lower;
 pub use recovery::tree;
 
 pub use types::{
-    Document, Field, Gaps, HttpDoc, InputDoc, LimitsDoc, ModelDoc, RetryDoc, Spanned, StepDoc, StepType,
-    ToolDoc, ToolKindDoc,
+    Document, Field, Gaps, HttpDoc, InputDoc, LimitsDoc, ModelDoc, ReplanDoc, ReplanWhen, RetryDoc, Spanned,
+    StepDoc, StepType, ToolDoc, ToolKindDoc,
 };
 
 pub use notes::comments;

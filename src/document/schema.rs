@@ -176,6 +176,10 @@ fn shape(shape: Shape) -> Map<String, Value> {
         Shape::Model => {
             json!({"anyOf": [{"type": "string"}, whole(&MODEL)]})
         }
+        Shape::WordOr(table) => {
+            let word = table.keys.first().map(|key| Value::Object(self::shape(key.shape)));
+            json!({"anyOf": [word, whole(table)]})
+        }
         Shape::Inputs => json!({
             "type": "object",
             "additionalProperties": {

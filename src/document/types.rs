@@ -78,6 +78,7 @@ pub struct Document {
     pub env: Vec<Spanned<String>>,
     pub tools: Vec<ToolDoc>,
     pub limits: LimitsDoc,
+    pub replan: Field<ReplanDoc>,
     /// Which of the lists above are not whole, because something under their key was reported.
     pub gaps: Gaps,
     /// `workflow_sequence` or `steps`; missing where the model is to plan.
@@ -171,6 +172,20 @@ impl LimitsDoc {
     }
 }
 
+/// `replan: on_failure` (only `when`), or the mapping.
+#[derive(Clone, Debug, Default)]
+pub struct ReplanDoc {
+    pub when: Field<ReplanWhen>,
+    pub limit: Field<u32>,
+}
+
+/// When the model may revise the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplanWhen {
+    OnFailure,
+    AfterEach,
+}
+
 /// What kind of step it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepType {
@@ -200,6 +215,7 @@ pub struct StepDoc {
     pub description: Field<String>,
     pub depends_on: Field<Vec<Spanned<StepId>>>,
     pub when: Field<String>,
+    pub expect: Field<String>,
     pub retry: Field<RetryDoc>,
     pub timeout: Field<Duration>,
     pub tool: Field<String>,

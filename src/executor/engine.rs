@@ -16,7 +16,7 @@ use super::outbox::Outbox;
 use super::recorder::Recorder;
 use super::resume::Resume;
 use super::stop::{Signal, Stop};
-use crate::event::{CancelReason, Fact, Failure, FailureKind, Outcome, Progress, RecordError, Sink};
+use crate::event::{CancelReason, Fact, Failure, FailureKind, Progress, RecordError, Sink};
 use crate::run::retry::Policy;
 use crate::run::{Blocked, End, Frontier, RunState, Status, View};
 use crate::spec::Effect;
@@ -35,7 +35,11 @@ enum Ended {
 }
 
 /// Why no further step is started.
-enum Halt {
+pub(super) enum Halt {
+    /// The plan is to be revised after the step at this position.
+    Revise {
+        position: usize,
+    },
     Budget {
         limit: &'static str,
         allowed: u64,
@@ -60,30 +64,35 @@ pub(super) struct Engine<'a> {
     pub(super) resume: Option<&'a Resume>,
     /// Whether delays before a next attempt are left out.
     pub(super) instant: bool,
+    /// Whether the plan was revised in this part of the run: it is taken up where it stands.
+    pub(super) revised: bool,
+    /// Why the plan cannot be revised any more, where that was tried.
+    pub(super) unrevised: Option<&'a str>,
 }
 
 /// The moving parts of a run.
-pub(super) struct Turning<'a, 'b> {
+pub(super) struct Turning<'a, 'b, 'r> {
     pub(super) engine: &'a Engine<'a>,
     outbox: &'a Outbox,
-    pub(super) recorder: &'b mut Recorder<'a>,
+    pub(super) recorder: &'b mut Recorder<'r>,
     pub(super) frontier: Frontier<'a>,
     running: FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + 'a>>>,
     /// Attempts under way.
     active: usize,
-    halt: Option<Halt>,
+    pub(super) halt: Option<Halt>,
 }
 
 impl<'a> Engine<'a> {
-    /// Runs the plan to its end and records the outcome.
+    /// Runs the plan to its end and records the outcome, or to where it is to be revised: after the step
+    /// at the position that is returned.
     ///
     /// # Errors
     /// If an event could not be stored; nothing further was done then.
     pub(super) async fn run(
         &'a self,
         outbox: &'a Outbox,
-        recorder: &mut Recorder<'a>,
-    ) -> Result<(), RecordError> {
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Option<usize>, RecordError> {
         let mut turning = Turning {
             engine: self,
             outbox,
@@ -93,19 +102,28 @@ impl<'a> Engine<'a> {
             active: 0,
             halt: None,
         };
-        if let Some(resume) = self.resume {
-            turning.take_up(resume);
+        match self.resume {
+            Some(resume) => turning.take_up(resume),
+            None if self.revised => turning.stand(),
+            None => {}
         }
         while turning.turn().await? {}
+        if let Some(Halt::Revise { position }) = turning.halt {
+            turning.halt = None;
+            turning.check_limits();
+            if turning.halt.is_none() {
+                return Ok(Some(position));
+            }
+        }
         let outcome = turning.outcome();
         // What is under way is ended before the record says that the run is over.
         drop(turning.running);
         recorder.push(Fact::RunFinished { outcome });
         recorder.commit(outbox)?;
-        Ok(())
+        Ok(None)
     }
 
-    fn view<'v>(&'v self, state: &'v RunState) -> View<'v> {
+    pub(super) fn view<'v>(&'v self, state: &'v RunState) -> View<'v> {
         View { workflow: self.workflow, plan: self.plan, task: self.task, state }
     }
 
@@ -131,7 +149,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-impl<'a> Turning<'a, '_> {
+impl<'a> Turning<'a, '_, '_> {
     /// One turn. Tells whether there is more to do.
     async fn turn(&mut self) -> Result<bool, RecordError> {
         loop {
@@ -167,7 +185,9 @@ impl<'a> Turning<'a, '_> {
     /// Waits until something ends, is reported, or is to stop.
     async fn wait(&mut self) -> Result<(), RecordError> {
         let (interrupted, moment) = match self.halt {
-            None => (false, self.engine.limits.deadline.map(|(deadline, _)| deadline)),
+            None | Some(Halt::Revise { .. }) => {
+                (false, self.engine.limits.deadline.map(|(deadline, _)| deadline))
+            }
             Some(Halt::Signal { until, .. }) => (true, Some(until)),
             Some(Halt::Budget { .. }) => (false, None),
         };
@@ -190,12 +210,12 @@ impl<'a> Turning<'a, '_> {
             Some(Halt::Budget { limit: "timeout", .. }) => true,
             Some(Halt::Signal { until, .. }) => self.active == 0 || Instant::now() >= until,
             // What is under way is let end: its result is paid for.
-            Some(Halt::Budget { .. }) => self.active == 0,
+            Some(Halt::Budget { .. } | Halt::Revise { .. }) => self.active == 0,
         }
     }
 
     fn check_limits(&mut self) {
-        if self.halt.is_some() {
+        if !matches!(self.halt, None | Some(Halt::Revise { .. })) {
             return;
         }
         let limits = &self.engine.limits;
@@ -310,11 +330,7 @@ impl<'a> Turning<'a, '_> {
             Ended::Attempt { position, result } => {
                 self.active -= 1;
                 match result {
-                    Ok(result) => {
-                        let step = self.engine.plan.steps[position].id.clone();
-                        self.recorder.push(Fact::StepSucceeded { step, result });
-                        self.frontier.end(position, End::Done);
-                    }
+                    Ok(result) => self.succeed(position, result),
                     Err(Trouble::Failed(failure)) => self.fail(position, failure),
                     Err(Trouble::Record(error)) => return Err(error),
                     // It stays under way in the record: the run can go on with it.
@@ -343,6 +359,7 @@ impl<'a> Turning<'a, '_> {
             self.engine.limits.deadline.is_none_or(|(deadline, _)| Instant::now() + *delay < deadline)
         });
         match delay {
+            None if self.may_revise() => self.revise_after(position),
             None => self.frontier.end(position, End::Failed),
             Some(delay) => {
                 let step = self.engine.plan.steps[position].id.clone();
@@ -363,27 +380,6 @@ impl<'a> Turning<'a, '_> {
 
     fn is_under_way(&self, position: usize) -> bool {
         self.recorder.state().steps[position].status == Status::InProgress
-    }
-
-    fn outcome(&self) -> Outcome {
-        let state = self.recorder.state();
-        match &self.halt {
-            Some(Halt::Signal { signal, .. }) => Outcome::Interrupted { signal: signal.as_str().to_owned() },
-            Some(Halt::Budget { limit, allowed }) => {
-                let unit = if *limit == "timeout" { " ms" } else { "" };
-                Outcome::Stopped { reason: format!("limits.{limit} of {allowed}{unit} is reached") }
-            }
-            None => match state.steps.iter().find(|step| step.status == Status::Failed) {
-                Some(step) => Outcome::Failed {
-                    step: Some(step.id.clone()),
-                    failure: step
-                        .failure
-                        .clone()
-                        .unwrap_or_else(|| panic!("bug: step {} failed without a failure", step.id)),
-                },
-                None => Outcome::Succeeded { result: state.result().cloned().unwrap_or_default() },
-            },
-        }
     }
 }
 

@@ -6,8 +6,10 @@
 mod engine;
 mod limits;
 mod outbox;
+mod outlook;
 mod recorder;
 mod resume;
+mod revise;
 mod stop;
 
 use std::pin::pin;
@@ -26,9 +28,9 @@ use crate::event::{FORMAT, Fact, Failure, FailureKind, Outcome, Place, RecordErr
 use crate::id::{RunId, StepId, ToolName};
 use crate::journal::Journal;
 use crate::llm::{Model, ModelErrorKind};
-use crate::planner::{self, Goal, PlanError, Planned};
+use crate::planner::{self, Goal, PlanError, Planned, revised};
 use crate::run::retry::Policy;
-use crate::run::{Observer, RunState, View, tools_named};
+use crate::run::{Observer, RunState, Status, View, tools_named};
 use crate::source::Source;
 use crate::spec::{Effect, ToolSpec};
 use crate::step::Means;
@@ -38,6 +40,7 @@ use engine::Engine;
 use limits::Limits;
 use outbox::Outbox;
 use recorder::Recorder;
+use revise::{Revising, Went};
 
 /// Everything a run needs.
 pub struct Setup {
@@ -126,6 +129,9 @@ pub enum ExecuteError {
     /// A signal came before there was a plan that may run.
     #[error("interrupted by {}", .0.as_str())]
     Interrupted(Signal),
+    /// A revision of the plan that the record holds is refused now.
+    #[error("a revision of the plan in the record is refused: {0}")]
+    Revision(String),
     /// The time allowed for the run was over before there was a plan.
     #[error("limits.timeout of {} ms is reached before there is a plan", .0.as_millis())]
     OutOfTime(Duration),
@@ -198,13 +204,67 @@ pub async fn execute(
             }
         }
     };
+    let limits = if by_model { limits.of_a_model() } else { limits };
+    let plan = as_revised(plan, resume.as_ref(), &setup)?;
+    carry_out(&setup, plan, limits, resume.as_ref(), &outbox, &mut recorder, reviewer).await?;
+    Ok(recorder.into_state())
+}
+
+/// Carries a plan out to its end, by way of its revisions.
+async fn carry_out(
+    setup: &Setup,
+    mut plan: Plan,
+    limits: Limits,
+    resume: Option<&Resume>,
+    outbox: &Outbox,
+    recorder: &mut Recorder<'_>,
+    reviewer: &mut dyn Reviewer,
+) -> Result<(), RecordError> {
+    let mut resume = resume;
+    let mut unrevised = None;
+    let mut revised = false;
+    loop {
+        let about = {
+            let means = means(setup, &plan);
+            let engine = Engine {
+                workflow: &setup.workflow,
+                plan: &plan,
+                task: setup.task.as_deref(),
+                means: &means,
+                jobs: setup.jobs.max(1),
+                stop: &setup.stop,
+                limits,
+                resume: resume.take(),
+                instant: setup.instant,
+                revised,
+                unrevised: unrevised.as_deref(),
+            };
+            engine.run(outbox, recorder).await?
+        };
+        let Some(about) = about else { return Ok(()) };
+        let revising = Revising { setup, plan: &plan, deadline: limits.deadline };
+        match revising.decide(about, outbox, recorder, reviewer).await? {
+            Went::On(next) => plan = next,
+            Went::Unrevised(why) => unrevised = Some(why),
+            Went::End(outcome) => {
+                recorder.push(Fact::RunFinished { outcome });
+                recorder.commit(outbox)?;
+                return Ok(());
+            }
+        }
+        revised = true;
+    }
+}
+
+/// What every step of a plan works with.
+fn means(setup: &Setup, plan: &Plan) -> Means {
     let tools = tools_named(&plan.steps);
     let tools: Vec<ToolSpec> = tools
         .iter()
         .filter_map(|name| setup.catalog.get(name))
         .map(|entry| entry.tool.spec().clone())
         .collect();
-    let means = Means {
+    Means {
         run: setup.run.clone(),
         model: setup.model.clone(),
         settings: setup.settings.clone(),
@@ -212,20 +272,22 @@ pub async fn execute(
         tools: tools.into(),
         max_output_bytes: setup.workflow.limits.max_output_bytes,
         stop: CancellationToken::new(),
-    };
-    let engine = Engine {
-        workflow: &setup.workflow,
-        plan: &plan,
-        task: setup.task.as_deref(),
-        means: &means,
-        jobs: setup.jobs.max(1),
-        stop: &setup.stop,
-        limits: if by_model { limits.of_a_model() } else { limits },
-        resume: resume.as_ref(),
-        instant: setup.instant,
-    };
-    engine.run(&outbox, &mut recorder).await?;
-    Ok(recorder.into_state())
+    }
+}
+
+/// The plan of a run that goes on, with the revisions its record holds.
+///
+/// # Errors
+/// If one is refused: its tools are not those it was made for, or another version made it.
+fn as_revised(mut plan: Plan, resume: Option<&Resume>, setup: &Setup) -> Result<Plan, ExecuteError> {
+    let Some(resume) = resume else { return Ok(plan) };
+    let tools: Vec<ToolSpec> = setup.catalog.specs().cloned().collect();
+    let gone = |id: &StepId| resume.state.step(id).is_some_and(|step| step.status == Status::Cancelled);
+    for (about, change) in &resume.changes {
+        plan = revised(&plan, about, change, &tools, gone)
+            .map_err(|wrong| ExecuteError::Revision(wrong.join("; ")))?;
+    }
+    Ok(plan)
 }
 
 /// Has the model plan the task, and shows the plan.

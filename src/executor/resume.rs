@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::engine::Turning;
-use crate::event::{Fact, Failure, FailureKind, Outcome, ResetReason, now};
+use crate::event::{CancelReason, Change, Fact, Failure, FailureKind, Outcome, ResetReason, now};
 use crate::id::{StepId, ToolName};
 use crate::run::{End, RunState, Status};
 use crate::spec::Effect;
@@ -24,6 +24,8 @@ pub struct Resume {
     pub state: RunState,
     /// The plan, where a model wrote it.
     pub plan: Option<Plan>,
+    /// How the plan was revised, in order, each time after which step.
+    pub changes: Vec<(StepId, Change)>,
     /// Limits that are higher from now on, by name; `timeout` in milliseconds.
     pub raised: BTreeMap<String, u64>,
     /// What a person says about calls that were under way.
@@ -62,7 +64,7 @@ fn in_flight(state: &RunState, catalog: &Catalog) -> impl Iterator<Item = (StepI
     under_way.filter_map(move |step| Some((step.id.clone(), step.tool.clone().filter(once)?)))
 }
 
-impl Turning<'_, '_> {
+impl Turning<'_, '_, '_> {
     /// Takes up where the record ends. Nothing is started yet.
     pub(super) fn take_up(&mut self, resume: &Resume) {
         self.reset(resume);
@@ -70,6 +72,16 @@ impl Turning<'_, '_> {
             if let Some(decision) = resume.decisions.get(&self.engine.plan.steps[position].id) {
                 self.decide(position, decision);
             }
+        }
+        self.stand();
+    }
+
+    /// Ends for the frontier what has ended, and waits on for what is under way.
+    pub(super) fn stand(&mut self) {
+        let revoked =
+            self.ids(|_, step| step.revoked && matches!(step.status, Status::Pending | Status::Failed));
+        for step in revoked {
+            self.recorder.push(Fact::StepCancelled { step, reason: CancelReason::Revised });
         }
         let steps = &self.recorder.state().steps;
         let stands = steps.iter().map(|step| match (step.status, &step.cancelled) {
@@ -88,7 +100,11 @@ impl Turning<'_, '_> {
         }
         // What was under way is ready still: what it waits for has ended.
         let steps = &self.recorder.state().steps;
-        let open = |position: usize| matches!(steps[position].status, Status::Pending | Status::InProgress);
+        let open = |position: usize| match steps[position].status {
+            Status::Pending | Status::InProgress => true,
+            Status::Failed => steps[position].granted,
+            Status::Done | Status::Cancelled => false,
+        };
         self.frontier.retain(open);
     }
 
@@ -105,7 +121,11 @@ impl Turning<'_, '_> {
             let graph = &self.engine.plan.graph;
             let downstream = graph.descendants(from);
             let again = self.ids(|position, step| {
-                let ended = matches!(step.status, Status::Done | Status::Failed | Status::Cancelled);
+                let ended = match (step.status, &step.cancelled) {
+                    // What a revision left no place for does not come back.
+                    (Status::Cancelled, Some(CancelReason::Revised)) => false,
+                    (status, _) => matches!(status, Status::Done | Status::Failed | Status::Cancelled),
+                };
                 ended && (position == from || downstream.binary_search(&position).is_ok())
             });
             self.push_reset(again, ResetReason::Again);
@@ -142,10 +162,10 @@ impl Turning<'_, '_> {
         let state = &self.recorder.state().steps[position];
         match state.status {
             Status::InProgress if state.returned => {
-                let step = state.id.clone();
-                self.recorder.push(Fact::StepSucceeded { step, result: None });
-                self.frontier.end(position, End::Done);
+                self.succeed(position, None);
             }
+            Status::Done if !state.reviewed => self.review(position),
+            Status::Failed if state.granted => {}
             Status::Failed => match (state.retry_in, state.failure.clone()) {
                 (Some(delay), _) => {
                     let waited = now().saturating_sub(state.ended_at.unwrap_or_default());

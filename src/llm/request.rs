@@ -103,6 +103,8 @@ pub struct ResponseFormat {
 pub enum Facts {
     /// Write a plan for the task with these tools.
     Plan { task: String, tools: Vec<ToolSpec> },
+    /// Decide how a plan under way goes on: after a step that failed for good, or after one that is done.
+    Revision { failed: bool },
     /// Fill in the arguments of a tool.
     Arguments { tool: ToolSpec, inputs: Map<String, Value>, results: Vec<NamedResult> },
     /// Write text: `results` are all earlier ones, `of` the ids an aggregate names.

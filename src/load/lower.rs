@@ -7,12 +7,14 @@ use std::path::Path;
 use indexmap::IndexMap;
 
 use super::steps::Parts;
-use crate::document::{Document, Field, ModelDoc, StepDoc, StepType};
+use crate::document::{Document, Field, ModelDoc, ReplanDoc, ReplanWhen, StepDoc, StepType};
 use crate::id::ToolName;
 use crate::source::Source;
 use crate::spec::ToolSpec;
 use crate::template::Template;
-use crate::workflow::{Action, Input, Limits, ModelSettings, Origin, Plan, Retry, Step, StepGraph, Workflow};
+use crate::workflow::{
+    Action, Input, Limits, ModelSettings, Origin, Plan, Replan, Retry, Step, StepGraph, Workflow,
+};
 
 /// What the checks made of a document.
 pub(super) struct Checked {
@@ -43,6 +45,7 @@ pub(super) fn lower(source: &Source, document: &Document, origin: Origin, checke
         env: if own { document.env.iter().map(|name| name.value.clone()).collect() } else { Vec::new() },
         tools: checked.tools,
         limits: if own { limits(document) } else { Limits::default() },
+        replan: document.replan.get().filter(|_| own).and_then(replan),
         plan,
     }
 }
@@ -63,6 +66,11 @@ fn model(model: &ModelDoc) -> ModelSettings {
         seed: model.seed.get().copied(),
         timeout: model.timeout.get().copied(),
     }
+}
+
+fn replan(replan: &ReplanDoc) -> Option<Replan> {
+    let after_each = *replan.when.get()? == ReplanWhen::AfterEach;
+    Some(Replan { after_each, limit: replan.limit.get().copied().unwrap_or(Replan::LIMIT) })
 }
 
 fn limits(document: &Document) -> Limits {
@@ -103,6 +111,7 @@ fn step(doc: &StepDoc, parts: Parts, origin: Origin) -> Step {
         description: parts.description,
         depends_on: doc.depends_on.get().map(|ids| ids.iter().map(|id| id.value.clone()).collect()),
         when: parts.when,
+        expect: parts.expect,
         retry: retry.map_or_else(Retry::default, |retry| Retry {
             max_attempts: retry.max_attempts.get().copied(),
             delay: retry.delay.get().copied(),

@@ -186,6 +186,7 @@ fn drop_sections(document: &Document, repairs: &mut Vec<String>) {
         ("model", !document.model.is_missing()),
         ("system", !document.system.is_missing()),
         ("limits", !document.limits.is_empty()),
+        ("replan", !document.replan.is_missing()),
     ];
     for (key, _) in sections.into_iter().filter(|(_, there)| *there) {
         repairs.push(format!("dropped `{key}`"));

@@ -15,7 +15,7 @@ use super::templates::{Readable, Texts};
 use super::tools::Tools;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::document::{Spanned, StepDoc, StepType};
+use crate::document::{Field, Spanned, StepDoc, StepType};
 use crate::id::StepId;
 use crate::spec::Effect;
 use crate::template::{Condition, Template};
@@ -26,6 +26,7 @@ use crate::workflow::{Arg, Dependency, Origin};
 pub(super) struct Parts {
     pub description: Option<Template>,
     pub when: Option<Condition>,
+    pub expect: Option<Condition>,
     pub args: Option<IndexMap<String, Arg>>,
     pub output_schema: Option<Value>,
 }
@@ -72,24 +73,33 @@ impl Steps<'_, '_> {
                 steps_read(template.reads(), |read| places.of(&read.range), &trail, named);
             }
         }
-        if let Some(text) = step.when.spanned() {
-            let trail = trail.key("when");
-            parts.when = self.texts.condition(&text.value, text.span, &trail);
-            if let Some(condition) = &parts.when {
-                let places = self.texts.places(&text.value, text.span);
-                steps_read(condition.reads(), |read| places.of(&read.range), &trail, named);
-            }
-        }
+        parts.when = self.condition(&step.when, &trail.key("when"), Readable::STEP, named);
+        parts.expect = self.condition(&step.expect, &trail.key("expect"), Readable::EXPECT, named);
         if !step.output_schema.is_missing() {
             let trail = trail.key("output_schema");
             parts.output_schema = read_schema(&step.output_schema, &trail, &mut self.texts.found);
         }
     }
 
+    fn condition(
+        &mut self,
+        field: &Field<String>,
+        trail: &Trail<'_>,
+        may: Readable<'_>,
+        named: &mut Vec<Named>,
+    ) -> Option<Condition> {
+        let text = field.spanned()?;
+        let condition = self.texts.condition(&text.value, text.span, trail, may)?;
+        let places = self.texts.places(&text.value, text.span);
+        steps_read(condition.reads(), |read| places.of(&read.range), trail, named);
+        Some(condition)
+    }
+
     /// What a model may not say about a step.
     fn drop_keys(&mut self, step: &StepDoc) {
         let keys = [
             ("when", step.when.is_missing()),
+            ("expect", step.expect.is_missing()),
             ("retry", step.retry.is_missing()),
             ("timeout", step.timeout.is_missing()),
             ("output_schema", step.output_schema.is_missing()),

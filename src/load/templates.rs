@@ -18,7 +18,7 @@ use crate::template::{Condition, Read, Template, TemplateError};
 const SEARCHES: usize = 100;
 
 /// Every root there is.
-const ROOTS: [&str; 4] = ["inputs", "steps", "args", "env"];
+const ROOTS: [&str; 5] = ["inputs", "steps", "args", "env", "result"];
 
 /// What may be read in one place.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,9 @@ impl<'a> Readable<'a> {
         Readable { roots: &["inputs"], place: "the task and the system prompt", args: None };
     /// `description`, `when` and `args` of a step.
     pub const STEP: Readable<'static> = Readable { roots: &["inputs", "steps"], place: "a step", args: None };
+    /// `expect` of a step.
+    pub const EXPECT: Readable<'static> =
+        Readable { roots: &["inputs", "steps", "result"], place: "what is expected of a result", args: None };
     /// `model`.
     pub const MODEL: Readable<'static> =
         Readable { roots: &["inputs", "env"], place: "the model's settings", args: None };
@@ -135,14 +138,20 @@ impl<'a> Texts<'a> {
     }
 
     /// The condition in a string; `None` if it is none, which is reported.
-    pub fn condition(&mut self, text: &str, span: Span, trail: &Trail<'_>) -> Option<Condition> {
+    pub fn condition(
+        &mut self,
+        text: &str,
+        span: Span,
+        trail: &Trail<'_>,
+        may: Readable<'_>,
+    ) -> Option<Condition> {
         match Condition::parse(text) {
             Ok(condition) => {
-                self.reads(condition.reads(), text, span, trail, Readable::STEP);
+                self.reads(condition.reads(), text, span, trail, may);
                 Some(condition)
             }
             Err(error) => {
-                self.wrong(&error, text, span, trail, Readable::STEP);
+                self.wrong(&error, text, span, trail, may);
                 None
             }
         }
@@ -255,6 +264,7 @@ impl<'a> Texts<'a> {
                     }
                 }
                 ("args", None) => {}
+                ("result", _) => {}
                 ("env", _) => self.variable(read, shown, span, &place, trail),
                 _ => self.step(read, shown, &place, trail),
             }

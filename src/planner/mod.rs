@@ -3,22 +3,27 @@
 //! Main function: [`plan`]. The reply enters by the same door as a file. Knows no step's work and no
 //! terminal; there is no plan it would fall back to.
 
+mod decision;
 mod prompt;
+mod revise;
+mod situation;
+mod talk;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+
+pub use revise::{Decided, ReviseError, Revision, revise, revised};
+pub use situation::Situation;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::schema;
-use crate::event::{Answered, Fact, Progress, RecordError, Sink, Usage};
-use crate::llm::{
-    Choice, Facts, Finish, Message, Model, ModelError, ModelErrorKind, Remembered, Reply, Request,
-    ResponseFormat,
-};
+use crate::event::{Answered, RecordError, Sink, Usage};
+use crate::llm::{Facts, Finish, Model, ModelError, Reply, ResponseFormat};
 use crate::load::{Loaded, Scope, load};
 use crate::run::retry::Policy;
 use crate::source::Source;
 use crate::spec::ToolSpec;
 use crate::workflow::{Origin, Plan, ResolvedModel};
+use talk::Talk;
 
 /// How often a model is asked for a plan that can be used.
 pub const ASKS: u32 = 3;
@@ -39,6 +44,22 @@ pub struct Goal {
     pub retry: Policy,
     /// Answers that the record has of an earlier, interrupted part of the run, in order.
     pub known: Vec<Answered>,
+}
+
+impl Goal {
+    fn asking(&self) -> Asking<'_> {
+        Asking { settings: &self.settings, retry: self.retry, known: &self.known }
+    }
+}
+
+/// How a model is asked about a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    pub settings: &'a ResolvedModel,
+    /// When faults of the provider are tried again.
+    pub retry: Policy,
+    /// Answers that the record has of an earlier, interrupted part of the run, in order.
+    pub known: &'a [Answered],
 }
 
 /// A plan that passed every check.
@@ -88,7 +109,9 @@ pub async fn plan(model: &dyn Model, goal: &Goal, sink: &dyn Sink) -> Result<Pla
         inputs: goal.inputs.clone(),
         ..Scope::default()
     };
-    let mut talk = Talk::new(model, goal, sink);
+    let facts = Facts::Plan { task: goal.task.clone(), tools: goal.tools.clone() };
+    let format = ResponseFormat { name: "plan".to_owned(), schema: schema::plan() };
+    let mut talk = Talk::new(model, goal.asking(), sink, prompt::first(goal), format, facts);
     let mut kept: Option<Planned> = None;
     loop {
         let reply = match (talk.ask().await, kept.take()) {
@@ -127,11 +150,7 @@ pub async fn plan(model: &dyn Model, goal: &Goal, sink: &dyn Sink) -> Result<Pla
             }
             (None, None) => {}
         }
-        // Providers refuse a message without text.
-        if !reply.text.trim().is_empty() {
-            talk.messages.push(Message::Assistant { text: reply.text, calls: Vec::new() });
-        }
-        talk.messages.push(Message::User { text: complaint });
+        talk.reply(reply.text, complaint);
     }
 }
 
@@ -150,101 +169,5 @@ fn note_how_it_ended(reply: &Reply, diagnostics: &mut [Diagnostic]) {
                 one.message = "the model declined, or its provider held the reply back".to_owned()
             }
         }
-    }
-}
-
-/// The conversation about one plan.
-struct Talk<'a> {
-    model: &'a dyn Model,
-    goal: &'a Goal,
-    sink: &'a dyn Sink,
-    messages: Vec<Message>,
-    known: Remembered,
-    /// How many of the messages are in the record.
-    recorded: usize,
-    /// Whether the provider has refused the response format.
-    format_refused: bool,
-    asks: u32,
-    usage: Usage,
-}
-
-impl<'a> Talk<'a> {
-    fn new(model: &'a dyn Model, goal: &'a Goal, sink: &'a dyn Sink) -> Self {
-        let messages = prompt::first(goal);
-        Self {
-            model,
-            goal,
-            sink,
-            messages,
-            known: Remembered::new(&goal.known),
-            recorded: 0,
-            format_refused: false,
-            asks: 0,
-            usage: Usage::default(),
-        }
-    }
-
-    /// Asks until the provider answers, as often as faults of a provider are tried again.
-    async fn ask(&mut self) -> Result<Reply, PlanError> {
-        self.asks += 1;
-        let mut attempt = 1;
-        loop {
-            let error = match self.ask_once().await? {
-                Ok(reply) => return Ok(reply),
-                Err(error) => error,
-            };
-            match error.kind {
-                ModelErrorKind::FormatRefused if !self.format_refused => self.format_refused = true,
-                ModelErrorKind::Transient | ModelErrorKind::Timeout | ModelErrorKind::Protocol => {
-                    match self.goal.retry.delay(attempt, error.retry_after, fastrand::f64()) {
-                        Some(delay) => tokio::time::sleep(delay).await,
-                        None => return Err(error.into()),
-                    }
-                    attempt += 1;
-                }
-                ModelErrorKind::Refused
-                | ModelErrorKind::FormatRefused
-                | ModelErrorKind::ToolsRefused
-                | ModelErrorKind::Unable => {
-                    return Err(error.into());
-                }
-            }
-        }
-    }
-
-    async fn ask_once(&mut self) -> Result<Result<Reply, ModelError>, RecordError> {
-        let settings = &self.goal.settings;
-        let format = ResponseFormat { name: "plan".to_owned(), schema: schema::plan() };
-        let request = Request {
-            step: None,
-            messages: self.messages.clone(),
-            tools: Vec::new(),
-            choice: Choice::None,
-            format: Some(format).filter(|_| !self.format_refused),
-            temperature: settings.temperature,
-            max_tokens: settings.max_tokens,
-            seed: settings.seed,
-            timeout: settings.timeout,
-            facts: Facts::Plan { task: self.goal.task.clone(), tools: self.goal.tools.clone() },
-        };
-        let new = self.messages[self.recorded..].iter().map(|message| json!(message)).collect();
-        self.recorded = self.messages.len();
-        let digest = request.digest();
-        if let Some(reply) = self.known.answer(&digest) {
-            self.usage.add(reply.usage);
-            return Ok(Ok(reply));
-        }
-        let model = settings.name.clone();
-        self.sink.record(Fact::ModelAsked { step: None, model, request: digest, new }).await?;
-        let hear = |text: &str| {
-            self.sink.progress(Progress::ModelText { step: None, text: text.to_owned() });
-        };
-        let answer = self.model.ask_aloud(&request, &hear).await;
-        if let Ok(reply) = &answer {
-            self.usage.add(reply.usage);
-            let answer = reply.record();
-            self.sink.note(Fact::ModelAnswered { step: None, answer, usage: reply.usage });
-        }
-        Ok(answer)
     }
 }

@@ -57,7 +57,7 @@ impl StepList {
                 self.begin(state.steps.iter().map(pending).collect());
             }
             // What happened before is known from the state alone.
-            Fact::RunResumed { .. } | Fact::StepsReset { .. } => {
+            Fact::RunResumed { .. } | Fact::StepsReset { .. } | Fact::PlanRevised { .. } => {
                 self.begin(state.steps.iter().map(Row::new).collect());
             }
             Fact::ModelAsked { step: None, .. } => {

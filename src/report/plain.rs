@@ -9,7 +9,7 @@ use super::list::{StepList, duration};
 use super::look::{Look, Paint};
 use super::value::brief;
 use super::verbose::{detail, output};
-use crate::event::{Event, Fact, Outcome, Progress};
+use crate::event::{Change, Event, Fact, Outcome, Progress};
 use crate::run::{Observer, RunState, Status};
 
 /// How much is said.
@@ -119,7 +119,18 @@ pub fn lines(event: &Event, state: &RunState, list: &StepList, look: Look) -> Ve
             lines
         }
         Fact::ModelAsked { step: None, model, .. } => {
-            vec![format!("asking {} for a plan", look.shown(model.as_str()))]
+            let what = if state.steps.is_empty() { "for a plan" } else { "how the plan goes on" };
+            vec![format!("asking {} {what}", look.shown(model.as_str()))]
+        }
+        Fact::PlanRevised { step, reason, change, repairs } => {
+            let repaired = repairs.iter().map(|repair| format!("repaired the reply: {}", look.shown(repair)));
+            let mut lines = repaired.collect::<Vec<_>>();
+            let what = format!("the plan after step {}: {}", look.shown(step.as_str()), change.name());
+            lines.push(format!("{what} ({})", look.shown(reason)));
+            if matches!(change, Change::Replace { .. } | Change::Reorder { .. }) {
+                lines.extend(list.steps(event.at, look));
+            }
+            lines
         }
         Fact::StepStarted { .. }
         | Fact::StepSucceeded { .. }

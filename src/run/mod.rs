@@ -6,6 +6,7 @@ mod frontier;
 mod record;
 mod recording;
 pub mod retry;
+mod revision;
 mod state;
 mod transition;
 mod view;
@@ -15,7 +16,7 @@ pub use record::Record;
 pub use recording::{Came, Exchange, Recording};
 pub use state::{Impossible, RunState, StepState, Talk};
 pub use transition::Status;
-pub use view::{Seen, Turn, View, tools_named};
+pub use view::{Seen, Turn, View, excerpt, tools_named};
 
 use crate::event::{Event, Progress};
 

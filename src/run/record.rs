@@ -6,14 +6,17 @@
 use serde_json::Value;
 
 use super::state::{Impossible, RunState};
-use crate::event::{Event, Fact, Started};
+use crate::event::{Change, Event, Fact, Started};
+use crate::id::StepId;
 
 /// What is known of a run from its events alone.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     pub started: Option<Box<Started>>,
-    /// The plan in its JSON form, once there is one.
+    /// The plan in its JSON form, once there is one, as it was before it was revised.
     pub plan: Option<Value>,
+    /// How it was revised, in order, each time after which step.
+    pub changes: Vec<(StepId, Change)>,
     pub state: RunState,
 }
 
@@ -27,6 +30,7 @@ impl Record {
         match &event.fact {
             Fact::RunStarted(started) => self.started = Some(started.clone()),
             Fact::PlanReady { plan, .. } => self.plan = Some(plan.clone()),
+            Fact::PlanRevised { step, change, .. } => self.changes.push((step.clone(), change.clone())),
             _ => {}
         }
         Ok(())

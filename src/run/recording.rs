@@ -63,7 +63,8 @@ impl Recording {
             Fact::RunStarted(started) => self.started = Some(started.clone()),
             Fact::RunResumed { .. } => {
                 // A plan that came to nothing is made anew.
-                if matches!(self.outcome.take(), Some(Outcome::Failed { step: None, .. })) {
+                let no_plan = self.exchanges.keys().all(Option::is_none);
+                if matches!(self.outcome.take(), Some(Outcome::Failed { step: None, .. })) && no_plan {
                     self.exchanges.shift_remove(&None);
                 }
             }

@@ -28,6 +28,8 @@ pub struct RunState {
     pub model_calls: u64,
     /// Attempts started, of all steps together.
     pub attempts: u64,
+    /// How often the plan was changed.
+    pub revisions: u32,
     /// The limit that was reached, if one was.
     pub budget: Option<String>,
     /// Limits that were raised when the run was resumed, by name.
@@ -78,6 +80,12 @@ pub struct StepState {
     pub in_flight: bool,
     /// Whether its tool returned in the attempt under way.
     pub returned: bool,
+    /// Whether the model has been asked about the plan after its result.
+    pub reviewed: bool,
+    /// Whether a revision grants it one attempt more.
+    pub granted: bool,
+    /// Whether a revision has no place for it: it is to be cancelled.
+    pub revoked: bool,
     /// When the current or last attempt started.
     pub started_at: Option<u64>,
     /// When it ended.
@@ -200,9 +208,9 @@ impl RunState {
                     .flatten()
                     .filter_map(StepState::planned)
                     .collect();
-                self.positions =
-                    self.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
+                self.number();
             }
+            Fact::PlanRevised { step, change, .. } => self.revise(step, change),
             Fact::RunResumed { raised } => {
                 self.outcome = None;
                 self.budget = None;
@@ -241,6 +249,11 @@ impl RunState {
             | Fact::StepCancelled { .. } => {}
         }
     }
+
+    /// Finds the steps by their ids again.
+    pub(super) fn number(&mut self) {
+        self.positions = self.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
+    }
 }
 
 impl Talk {
@@ -257,7 +270,7 @@ impl Talk {
 
 impl StepState {
     /// A step of a plan in its JSON form.
-    fn planned(step: &Value) -> Option<Self> {
+    pub(super) fn planned(step: &Value) -> Option<Self> {
         let text = |key: &str| step.get(key).and_then(Value::as_str).map(str::to_owned);
         let tool = text("tool").map(|name| ToolName::new(name.as_str()));
         let kind = text("type").unwrap_or_else(|| "tool_call".to_owned());
@@ -277,6 +290,9 @@ impl StepState {
             talk: Talk::default(),
             in_flight: false,
             returned: false,
+            reviewed: false,
+            granted: false,
+            revoked: false,
             started_at: None,
             ended_at: None,
             args: None,
@@ -308,6 +324,7 @@ impl StepState {
                 self.ended_at = None;
                 self.failure = None;
                 self.retry_in = None;
+                self.granted = false;
             }
             Fact::ModelAsked { request, .. } => self.talk.ask(request),
             Fact::ModelAnswered { answer, usage, .. } => {
@@ -342,6 +359,7 @@ impl StepState {
             Fact::StepsReset { reason, .. } => {
                 self.spent = self.attempt;
                 self.round += u32::from(*reason == ResetReason::Again);
+                (self.reviewed, self.granted) = (false, false);
                 self.started_at = None;
                 self.ended_at = None;
                 self.args = None;

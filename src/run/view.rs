@@ -63,6 +63,17 @@ impl View<'_> {
         }
     }
 
+    /// Whether a result is what the step at a position expects; `None` where it says nothing of it.
+    ///
+    /// # Errors
+    /// If the expectation cannot be evaluated with the results there are.
+    pub fn expectation(&self, position: usize, result: &Value) -> Result<Option<bool>, Failure> {
+        let Some(expect) = &self.plan.steps[position].expect else { return Ok(None) };
+        let mut scope = self.scope(expect.reads());
+        scope["result"] = result.clone();
+        expect.holds(&scope).map(Some).map_err(|error| in_field("expect", &error))
+    }
+
     /// The arguments given for the step at a position, with references and templates filled in.
     ///
     /// # Errors
@@ -189,7 +200,7 @@ impl View<'_> {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        head_and_tail(text, self.workflow.limits.max_result_chars)
+        excerpt(text, self.workflow.limits.max_result_chars)
     }
 
     fn text(&self, field: &str, template: &Template) -> Result<String, Failure> {
@@ -282,7 +293,7 @@ fn nearest_there(value: &Value, pointer: &str) -> String {
 }
 
 /// Keeps the first and last part of a text that is longer than allowed, with a mark between them.
-fn head_and_tail(text: String, allowed: usize) -> String {
+pub fn excerpt(text: String, allowed: usize) -> String {
     let length = if text.len() <= allowed { return text } else { text.chars().count() };
     if length <= allowed {
         return text;
@@ -311,9 +322,9 @@ mod tests {
 
     #[test]
     fn a_long_result_keeps_head_and_tail_and_says_what_is_missing() {
-        assert_eq!(head_and_tail("äöü".into(), 3), "äöü");
-        assert_eq!(head_and_tail("äöüßabc".into(), 3), "äö\n… [4 characters left out] …\nc");
-        assert_eq!(head_and_tail("abc".into(), 0), "\n… [3 characters left out] …\n");
+        assert_eq!(excerpt("äöü".into(), 3), "äöü");
+        assert_eq!(excerpt("äöüßabc".into(), 3), "äö\n… [4 characters left out] …\nc");
+        assert_eq!(excerpt("abc".into(), 0), "\n… [3 characters left out] …\n");
     }
 
     #[test]

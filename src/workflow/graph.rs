@@ -40,11 +40,19 @@ impl StepGraph {
     /// A graph of these steps, in file order, and no edges yet.
     pub fn new<'a>(ids: impl IntoIterator<Item = &'a StepId>) -> Self {
         let mut this = Self::default();
-        for (position, id) in ids.into_iter().enumerate() {
-            this.steps.push(this.graph.add_node(GraphNode::Step(position)));
-            this.positions.entry(id.clone()).or_insert(position);
+        for id in ids {
+            this.push(id);
         }
         this
+    }
+
+    /// Adds a step after the others.
+    pub fn push(&mut self, id: &StepId) -> NodeIndex {
+        let position = self.steps.len();
+        let node = self.graph.add_node(GraphNode::Step(position));
+        self.steps.push(node);
+        self.positions.entry(id.clone()).or_insert(position);
+        node
     }
 
     /// The node of the step at a position.

@@ -36,6 +36,8 @@ pub struct Workflow {
     /// The tools the file declares.
     pub tools: Vec<ToolSpec>,
     pub limits: Limits,
+    /// Missing where the plan stays as it is.
+    pub replan: Option<Replan>,
     /// Missing where the model is to plan the task.
     pub plan: Option<Plan>,
 }
@@ -103,6 +105,21 @@ impl Default for Limits {
             max_output_bytes: 4 << 20,
         }
     }
+}
+
+/// When the model may revise the plan while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replan {
+    /// Also after each step whose result is not known to be as expected; otherwise only when a step has
+    /// failed for good.
+    pub after_each: bool,
+    /// How often the plan may be changed in a run.
+    pub limit: u32,
+}
+
+impl Replan {
+    /// The limit where the file names none.
+    pub const LIMIT: u32 = 3;
 }
 
 /// Who wrote the steps.

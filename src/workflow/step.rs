@@ -18,6 +18,8 @@ pub struct Step {
     /// The ids `depends_on` names; `None` where the step simply follows those above it.
     pub depends_on: Option<Vec<StepId>>,
     pub when: Option<Condition>,
+    /// What must be true of its result.
+    pub expect: Option<Condition>,
     pub retry: Retry,
     /// Longest time of one attempt.
     pub timeout: Option<Duration>,

@@ -107,6 +107,7 @@ struct Steady {
     name: ModelName,
     world: Shared,
     plan: Option<&'static str>,
+    decision: Option<&'static str>,
 }
 
 #[async_trait]
@@ -123,6 +124,9 @@ impl Model for Steady {
                 Reply::from_call(name.clone(), format!("{{\"x\": {}}}", last.len() % 7))
             }
             (Choice::None, Some(plan)) if last.contains("asks for a plan") => Reply::from_text(plan),
+            (Choice::None, _) if last.contains("you decide how it goes on") => {
+                Reply::from_text(self.decision.unwrap_or_default())
+            }
             (Choice::None, _) => Reply::from_text(format!("about {}", last.len())),
         };
         place(&self.world);
@@ -136,6 +140,8 @@ struct Shape {
     name: &'static str,
     text: &'static str,
     plan: Option<&'static str>,
+    /// How the model answers when it is asked how the plan goes on.
+    decision: Option<&'static str>,
 }
 
 const SHAPES: &[Shape] = &[
@@ -211,11 +217,49 @@ workflow_sequence:
             {"id": 2, "tool": "note", "args": {"x": {"step_result": 1}}},
             {"id": 3, "tool": "note", "args": {"x": {"step_result": 1}}}]}"#,
         ),
+        decision: None,
+    },
+    Shape {
+        name: "replaced after a failure",
+        text: "replan: on_failure
+workflow_sequence:
+  - {id: 1, type: tool_call, tool: note, args: {x: 1}}
+  - {id: 2, type: tool_call, tool: broken, args: {x: 1}}
+  - {id: 3, type: tool_call, tool: note, args: {x: {step_result: 2}}}
+",
+        plan: None,
+        decision: Some(
+            r#"{"decision": "replace", "reason": "look instead", "steps": [
+            {"id": 4, "tool": "look", "args": {"x": 5}},
+            {"id": 5, "tool": "note", "args": {"x": {"step_result": 4}}}]}"#,
+        ),
+    },
+    Shape {
+        name: "tried again after each failure, until the limit",
+        text: "replan: {when: on_failure, limit: 2}
+workflow_sequence:
+  - {id: 1, type: tool_call, tool: broken, args: {x: 1}, retry: {max_attempts: 1}}
+  - {id: 2, type: tool_call, tool: note, args: {x: {step_result: 1}}}
+  - {id: 3, type: tool_call, tool: note, args: {x: 3}, depends_on: []}
+",
+        plan: None,
+        decision: Some(r#"{"decision": "retry", "reason": "once more"}"#),
+    },
+    Shape {
+        name: "reordered after a step that is done",
+        text: "replan: {when: after_each, limit: 1}
+workflow_sequence:
+  - {id: 1, type: tool_call, tool: look, args: {x: 1}}
+  - {id: 2, type: tool_call, tool: note, args: {x: 2}}
+  - {id: 3, type: tool_call, tool: note, args: {x: 3}}
+",
+        plan: None,
+        decision: Some(r#"{"decision": "reorder", "reason": "three is urgent", "order": [3]}"#),
     },
 ];
 
 const fn written(name: &'static str, text: &'static str) -> Shape {
-    Shape { name, text, plan: None }
+    Shape { name, text, plan: None, decision: None }
 }
 
 fn spec(name: &str, effect: Effect) -> ToolSpec {
@@ -264,6 +308,7 @@ fn live(
     let resume = record.started.map(|_| Resume {
         state: record.state,
         plan,
+        changes: record.changes,
         decisions: decisions.iter().cloned().collect(),
         ..Resume::default()
     });
@@ -278,6 +323,7 @@ fn live(
             name: ModelName::new("steady"),
             world: Arc::clone(world),
             plan: shape.plan,
+            decision: shape.decision,
         }),
         settings: ResolvedModel::new(ModelName::new("steady")),
         catalog,

@@ -46,27 +46,27 @@ impl Tool for Fake {
 }
 
 /// A run about to be made.
-struct Trial {
+pub struct Trial {
     text: String,
     tools: Vec<Arc<Fake>>,
     replies: Vec<Result<Reply, ModelError>>,
     jobs: usize,
     origin: Origin,
     stop: Stop,
-    review: Review,
+    pub review: Review,
     fail_append_at: Option<usize>,
 }
 
 /// What came of it.
-struct Came {
+pub struct Came {
     result: Result<RunState, ExecuteError>,
-    events: Vec<Event>,
+    pub events: Vec<Event>,
     commits: usize,
-    asked: Vec<Request>,
+    pub asked: Vec<Request>,
     tools: Vec<Arc<Fake>>,
 }
 
-fn trial(text: &str) -> Trial {
+pub fn trial(text: &str) -> Trial {
     Trial {
         text: text.to_owned(),
         tools: Vec::new(),
@@ -80,7 +80,7 @@ fn trial(text: &str) -> Trial {
 }
 
 impl Trial {
-    fn tool(
+    pub fn tool(
         self,
         name: &str,
         effect: Effect,
@@ -89,7 +89,7 @@ impl Trial {
         self.slow_tool(name, effect, None, answer)
     }
 
-    fn slow_tool(
+    pub fn slow_tool(
         mut self,
         name: &str,
         effect: Effect,
@@ -111,17 +111,17 @@ impl Trial {
         self
     }
 
-    fn reply(mut self, reply: Reply) -> Self {
+    pub fn reply(mut self, reply: Reply) -> Self {
         self.replies.push(Ok(reply));
         self
     }
 
-    fn fault(mut self, kind: ModelErrorKind) -> Self {
+    pub fn fault(mut self, kind: ModelErrorKind) -> Self {
         self.replies.push(Err(ModelError::new(kind, "no answer")));
         self
     }
 
-    fn run(self) -> Came {
+    pub fn run(self) -> Came {
         let mut tools = math_specs();
         let mut catalog = Catalog::builtin();
         for tool in &self.tools {
@@ -205,24 +205,24 @@ impl Reviewer for Reviewed {
 }
 
 impl Came {
-    fn state(&self) -> &RunState {
+    pub fn state(&self) -> &RunState {
         self.result.as_ref().unwrap()
     }
 
-    fn statuses(&self) -> Vec<Status> {
+    pub fn statuses(&self) -> Vec<Status> {
         self.state().steps.iter().map(|step| step.status).collect()
     }
 
-    fn outcome(&self) -> &Outcome {
+    pub fn outcome(&self) -> &Outcome {
         self.state().outcome.as_ref().unwrap()
     }
 
-    fn succeeded(&self) -> bool {
+    pub fn succeeded(&self) -> bool {
         matches!(self.outcome(), Outcome::Succeeded { .. })
     }
 
     /// The names of the events about a step, in order.
-    fn story(&self, id: i64) -> Vec<&'static str> {
+    pub fn story(&self, id: i64) -> Vec<&'static str> {
         let id = StepId::integer(id);
         self.events
             .iter()
@@ -232,12 +232,12 @@ impl Came {
             .collect()
     }
 
-    fn calls(&self, tool: usize) -> Vec<Value> {
+    pub fn calls(&self, tool: usize) -> Vec<Value> {
         self.tools[tool].calls.lock().unwrap().clone()
     }
 }
 
-fn ok(value: Value) -> impl FnMut(&Map<String, Value>) -> Result<Value, ToolFault> + Send + 'static {
+pub fn ok(value: Value) -> impl FnMut(&Map<String, Value>) -> Result<Value, ToolFault> + Send + 'static {
     move |_| Ok(value.clone())
 }
 

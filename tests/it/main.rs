@@ -15,6 +15,7 @@ mod load;
 mod offline;
 mod planner;
 mod real;
+mod replan;
 mod replies;
 #[cfg(target_os = "linux")]
 mod supervisor;

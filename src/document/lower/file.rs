@@ -7,10 +7,12 @@ use std::sync::Arc;
 use super::Lowering;
 use super::fields::Fields;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::document::keys::{FILE, LIMITS, MODEL};
+use crate::document::keys::{FILE, LIMITS, MODEL, REPLAN};
 use crate::document::node::{Entry, Kind, Node};
 use crate::document::path::Path;
-use crate::document::types::{Document, Field, Gaps, InputDoc, LimitsDoc, ModelDoc, Spanned, StepDoc};
+use crate::document::types::{
+    Document, Field, Gaps, InputDoc, LimitsDoc, ModelDoc, ReplanDoc, ReplanWhen, Spanned, StepDoc,
+};
 
 impl Lowering {
     pub(super) fn document(&mut self, root: &Arc<Node>) -> Document {
@@ -59,6 +61,7 @@ impl Lowering {
         {
             document.limits = value.value;
         }
+        document.replan = self.field(&fields, "replan", Self::replan);
         document.steps = self.steps_of_file(&fields, &mut document.steps_key);
         document
     }
@@ -119,6 +122,26 @@ impl Lowering {
         };
         self.require(&fields, "name", &mut model.name, "write provider and model: `name: openai/gpt-5-mini`");
         Some(model)
+    }
+
+    fn replan(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<ReplanDoc> {
+        if node.as_map().is_none() {
+            let when = Self::replan_when(self, node, path)?;
+            let when = Field::Present { key: node.span, value: Spanned { value: when, span: node.span } };
+            return Some(ReplanDoc { when, limit: Field::Missing });
+        }
+        let fields = self.fields(node, path, &REPLAN, |_| false)?;
+        let mut replan = ReplanDoc {
+            when: self.field(&fields, "when", Self::replan_when),
+            limit: self.field(&fields, "limit", Self::few),
+        };
+        self.require(&fields, "when", &mut replan.when, "say when: `when: on_failure`");
+        Some(replan)
+    }
+
+    fn replan_when(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<ReplanWhen> {
+        let words = [("on_failure", ReplanWhen::OnFailure), ("after_each", ReplanWhen::AfterEach)];
+        self.word(node, path, "word for when a plan is revised", &words)
     }
 
     fn limits(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<LimitsDoc> {

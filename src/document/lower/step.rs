@@ -48,6 +48,7 @@ impl Lowering {
             description: self.field(&fields, "description", Self::text),
             depends_on: self.field(&fields, "depends_on", Self::ids),
             when: self.field(&fields, "when", Self::text),
+            expect: self.field(&fields, "expect", Self::text),
             retry: self.field(&fields, "retry", Self::retry),
             timeout: self.field(&fields, "timeout", Self::time_limit),
             tool: self.field(&fields, "tool", Self::line),
@@ -173,17 +174,19 @@ impl Lowering {
         }
         let fields = self.fields(node, path, &RETRY, |_| false)?;
         Some(RetryDoc {
-            max_attempts: self.field(&fields, "max_attempts", |this, node, path| {
-                let value = this.integer(node, path, 1)?;
-                // More than this many attempts is a slip, and the rest of the program counts in 32 bits.
-                u32::try_from(value).ok().or_else(|| {
-                    let help = format!("write at most {}", u32::MAX);
-                    this.invalid(Code::InvalidValue, node, path, format!("{value} is too large"), help);
-                    None
-                })
-            }),
+            max_attempts: self.field(&fields, "max_attempts", Self::few),
             delay: self.field(&fields, "delay", Self::duration),
             max_delay: self.field(&fields, "max_delay", Self::duration),
+        })
+    }
+
+    /// An integer of one or more that the program counts in 32 bits: more is a slip.
+    pub(super) fn few(&mut self, node: &Arc<Node>, path: &Path<'_>) -> Option<u32> {
+        let value = self.integer(node, path, 1)?;
+        u32::try_from(value).ok().or_else(|| {
+            let help = format!("write at most {}", u32::MAX);
+            self.invalid(Code::InvalidValue, node, path, format!("{value} is too large"), help);
+            None
         })
     }
 }
@@ -197,6 +200,7 @@ fn unreadable(span: Span) -> StepDoc {
         description: Field::Reported,
         depends_on: Field::Reported,
         when: Field::Reported,
+        expect: Field::Reported,
         retry: Field::Reported,
         timeout: Field::Reported,
         tool: Field::Reported,

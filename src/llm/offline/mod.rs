@@ -12,7 +12,7 @@ mod markdown;
 mod table;
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Call, Choice, Facts, Finish, Model, ModelError, ModelErrorKind, NamedResult, Reply, Request};
 use crate::event::Usage;
@@ -59,6 +59,11 @@ fn answer(request: &Request) -> Result<Reply, String> {
                  name a language model with `--model` to plan anything else"
             )
         })?),
+        // No rule speaks against a plan whose step is done.
+        Facts::Revision { failed: false } => {
+            text(json!({"decision": "continue", "reason": "The step is done."}).to_string())
+        }
+        Facts::Revision { failed: true } => return Err(NO_REVISION.to_owned()),
         Facts::Arguments { tool, inputs, results } => {
             let filled = arguments::fill(&tool.parameters, inputs, results);
             call(tool, &filled.map_err(|unfilled| cannot_fill(tool, &unfilled))?, &request.choice)
@@ -82,6 +87,9 @@ fn answer(request: &Request) -> Result<Reply, String> {
 
 const NOTHING_TO_DIGEST: &str = "The offline model only writes digests of earlier results, and there is none \
      to write of; name a language model with `--model`.";
+
+const NO_REVISION: &str = "the offline model cannot mend a plan whose step has failed; name a language model with \
+     `--model`";
 
 const NO_FIT: &str = "the offline model only writes digests of earlier results, and none of them fits the \
      output schema; name a language model with `--model`";
